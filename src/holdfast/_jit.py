@@ -1,0 +1,26 @@
+"""How kernels are compiled: one decorator for all of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import config
+
+__all__ = ["kernel"]
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` with numba: cached on disk, without the GIL, strict IEEE arithmetic.
+
+    Where numba finds no writable place for its cache (package folder and home both read-only) the
+    function is compiled anew in each process instead of failing at import. With numba switched off
+    (``NUMBA_DISABLE_JIT=1``) it runs as it is; words wrap around there too, without a warning.
+    """
+    if config.DISABLE_JIT:
+        return np.errstate(over="ignore")(function)
+    try:
+        compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:
+        compiled = numba.njit(nogil=True)(function)
+    return compiled

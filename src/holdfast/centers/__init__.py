@@ -1,0 +1,5 @@
+"""Tree -> centers in the order they are chosen."""
+
+from holdfast.centers.choose import CenterSequence, choose_centers
+
+__all__ = ["CenterSequence", "choose_centers"]

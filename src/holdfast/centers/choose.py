@@ -1,0 +1,111 @@
+"""The centers of a tree, in the order they are chosen, for every k at once."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.centers._greedy_kernels import find_champions, order_ties, remaining_costs
+from holdfast.centers._lineage_kernels import ancestors_among
+from holdfast.centers._race_kernels import first_arrivals, label_leaves, run_rounds
+from holdfast.grid._kernels import sort_rows
+from holdfast.seeding import purpose_key
+from holdfast.tree import Tree
+
+__all__ = ["CenterSequence", "choose_centers"]
+
+_LONG_RUN = 24
+
+
+@dataclass(frozen=True)
+class CenterSequence:
+    """Centers as leaves of the tree, in the order chosen.
+
+    Attributes
+    ----------
+    leaf : ndarray of shape (n_centers,), dtype int32
+    cost : ndarray of shape (n_centers,), dtype float64
+        COST_T after each center, in the data's units.
+    parent : ndarray of shape (n_centers,), dtype int32
+        The cluster that each one split; -1 for the first.
+    cell : ndarray of shape (n_centers,), dtype uint8
+        A center takes over the leaves that agree with it in every bit >= cell; 64 for all space.
+    label : ndarray of shape (n_leaves,), dtype int32
+        The cluster of each leaf once all these centers are there.
+    """
+
+    leaf: NDArray[np.int32]
+    cost: NDArray[np.float64]
+    parent: NDArray[np.int32]
+    cell: NDArray[np.uint8]
+    label: NDArray[np.int32]
+
+
+def choose_centers(tree: Tree, epsilon: float, max_centers: int, seed: int) -> CenterSequence:
+    """Choose centers until `max_centers` or all leaves are taken.
+
+    `epsilon` 0 is the greedy of [LHBP25], Alg. 1; above, the exponential mechanism of Alg. 2;
+    infinity draws leaves in proportion to their weight.
+    """
+    n_centers = min(max_centers, tree.n_leaves)
+    if epsilon == 0.0:
+        return _choose_greedily(tree, n_centers)
+    return _choose_by_race(tree, epsilon, n_centers, seed)
+
+
+def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
+    """Greedy for all k: a leaf's gain when it is taken is static, so one sort gives the order."""
+    gain, above, cell = find_champions(
+        tree.left, tree.right, tree.bit, tree.closing, tree.parent, tree.best, tree.leaf_key
+    )
+    order = np.argsort(-gain).astype(np.int32)
+    for start, stop in order_ties(order, gain, tree.leaf_key, _LONG_RUN):
+        run = order[start:stop]
+        order[start:stop] = run[sort_rows(~tree.leaf_key[run][:, None])]
+    rank = np.empty(tree.n_leaves, np.int32)
+    rank[order] = np.arange(tree.n_leaves, dtype=np.int32)
+    cost = remaining_costs(gain, order)
+    parent_of_all = np.where(above >= 0, rank[above], np.int32(-1)).astype(np.int32)
+    chosen = order[:n_centers]
+    label = rank
+    if n_centers < tree.n_leaves:
+        label = ancestors_among(parent_of_all[order], n_centers)[rank]
+    return CenterSequence(
+        leaf=chosen,
+        cost=_in_data_units(cost[:n_centers], tree),
+        parent=parent_of_all[chosen],
+        cell=cell[chosen],
+        label=label,
+    )
+
+
+def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> CenterSequence:
+    """Exponential mechanism by racing clocks; see docs/how_it_works.md for why it is exact."""
+    rank = np.argsort(-tree.best).astype(np.int32)
+    arrays = (tree.left, tree.right, tree.bit, tree.parent, tree.count, tree.best)
+    times = first_arrivals(tree.leaf_key, tree.count)
+    center, cost, parent, cell, state, owner = run_rounds(
+        arrays,
+        tree.branch_key,
+        tree.leaf_key,
+        rank,
+        np.argsort(times).astype(np.int32),
+        times,
+        min(epsilon, 1e300) / (6.0 * math.log(max(tree.total_weight, 2.0))),
+        n_centers,
+        np.array([purpose_key(seed, "temperature"), purpose_key(seed, "race")]),
+        int(np.argmin(tree.parent)),
+    )
+    return CenterSequence(
+        leaf=center,
+        cost=_in_data_units(cost, tree),
+        parent=parent,
+        cell=cell,
+        label=label_leaves(center, tree.closing, tree.left, tree.right, state, owner),
+    )
+
+
+def _in_data_units(cost: NDArray[np.float64], tree: Tree) -> NDArray[np.float64]:
+    scaled: NDArray[np.float64] = cost * tree.weight_unit * tree.unit
+    return scaled

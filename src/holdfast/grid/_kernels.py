@@ -1,0 +1,304 @@
+"""Doubles -> exact fixed-point words; rows -> Z-order."""
+
+import numpy as np
+
+from holdfast._jit import kernel
+from holdfast._seeding_kernels import combine
+
+__all__ = [
+    "column_bounds",
+    "content_keys",
+    "count_merged",
+    "first_difference",
+    "group_sorted",
+    "highest_bit",
+    "precedes",
+    "shifted_words",
+    "sort_rows",
+    "sum_weights",
+]
+
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_FRACTION = np.int64((1 << 52) - 1)
+_HIDDEN = np.int64(1 << 52)
+_SMALL = 24  # segments up to this size are sorted by insertion
+
+
+@kernel
+def column_bounds(rows):
+    """Smallest and largest value of each column."""
+    n, d = rows.shape
+    lower, upper = rows[0].copy(), rows[0].copy()
+    for i in range(1, n):
+        for j in range(d):
+            lower[j] = min(lower[j], rows[i, j])
+            upper[j] = max(upper[j], rows[i, j])
+    return lower, upper
+
+
+@kernel
+def _window(mantissa, exponent, low):
+    """64 bits, from weight 2^low upwards, of ``mantissa * 2^exponent`` in two's complement."""
+    up = exponent - low
+    if up >= 64:
+        return _ZERO
+    if up >= 0:
+        return np.uint64(mantissa) << np.uint64(up)
+    return np.uint64(mantissa >> np.int64(min(-up, 63)))
+
+
+@kernel
+def shifted_words(rows, origin, scale, shift, low):
+    """64-bit windows, from weight 2^low upwards, of ``(rows - origin) * scale + shift``, exactly.
+
+    Row 0 of `shift` is the shift's window at `low`, row i the one 64 i bits below. The part below
+    the window matters only through its carry, which is settled in the first word nearly always.
+    """
+    n, d = rows.shape
+    words = np.empty((n, d), np.uint64)
+    scaled = np.empty(1, np.float64)
+    bits = scaled.view(np.int64)
+    for i in range(n):
+        for j in range(d):
+            scaled[0] = (rows[i, j] - origin[j]) * scale
+            exponent = (bits[0] >> np.int64(52)) & np.int64(2047)
+            mantissa = bits[0] & _FRACTION
+            if exponent == 0:
+                exponent = np.int64(1)
+            else:
+                mantissa |= _HIDDEN
+            if bits[0] < 0:
+                mantissa = -mantissa
+            exponent -= np.int64(1075)
+            carry = _ZERO
+            below = low
+            for k in range(1, shift.shape[0]):
+                below -= 64
+                a = _window(mantissa, exponent, below)
+                total = a + shift[k, j]
+                if total < a:
+                    carry = _ONE
+                    break
+                if total != _ALL or below <= exponent:
+                    break
+            words[i, j] = _window(mantissa, exponent, low) + shift[0, j] + carry
+    return words
+
+
+@kernel
+def highest_bit(x):
+    """Position of the highest set bit of a positive word."""
+    bit = 0
+    for step in (32, 16, 8, 4, 2, 1):
+        if x >> np.uint64(step) != _ZERO:
+            x >>= np.uint64(step)
+            bit += step
+    return bit
+
+
+@kernel
+def first_difference(a, b):
+    """First dimension in which two rows differ at the highest bit at which they differ at all.
+
+    Returns the XOR there (0 for equal rows) and the dimension.
+    """
+    most, where = _ZERO, 0
+    for j in range(a.size):
+        x = a[j] ^ b[j]
+        if most < x and most < (most ^ x):
+            most, where = x, j
+    return most, where
+
+
+@kernel
+def precedes(a, b):
+    """Whether row `a` comes before row `b` in Z-order."""
+    _, j = first_difference(a, b)
+    return a[j] < b[j]
+
+
+@kernel
+def _varying_bits(coordinates, order, lo, hi, differ, bits, dims):
+    """Find the first interleaved bits (bit, dimension) that vary over the rows ``order[lo:hi]``.
+
+    Fills `bits` and `dims`, and returns how many there are, at most their size.
+    """
+    d = coordinates.shape[1]
+    differ[:] = _ZERO
+    for i in range(lo + 1, hi):
+        for j in range(d):
+            differ[j] |= coordinates[order[i], j] ^ coordinates[order[lo], j]
+    union = _ZERO
+    for j in range(d):
+        union |= differ[j]
+    found = 0
+    for level in range(63, -1, -1):
+        bit = np.uint64(level)
+        if (union >> bit) & _ONE == _ZERO:
+            continue
+        for j in range(d):
+            if (differ[j] >> bit) & _ONE != _ZERO:
+                bits[found] = bit
+                dims[found] = j
+                found += 1
+                if found == bits.size:
+                    return found
+    return found
+
+
+@kernel
+def _fill_keys(coordinates, order, keys, lo, hi, bits, dims, found):
+    """Gather the chosen bits of each row into one key, the first one highest."""
+    for i in range(lo, hi):
+        row = order[i]
+        key = _ZERO
+        for p in range(found):
+            key = (key << _ONE) | ((coordinates[row, dims[p]] >> bits[p]) & _ONE)
+        keys[i] = key
+
+
+@kernel
+def _radix_pass(keys, order, keys_out, order_out, lo, hi, shift, width, starts):
+    """One stable counting pass on `width` bits of the keys from bit `shift` upwards."""
+    mask = np.uint64((1 << width) - 1)
+    shift = np.uint64(shift)
+    starts[: (1 << width) + 1] = 0
+    for i in range(lo, hi):
+        starts[np.int64((keys[i] >> shift) & mask) + 1] += 1
+    for b in range(1 << width):
+        starts[b + 1] += starts[b]
+    for i in range(lo, hi):
+        b = np.int64((keys[i] >> shift) & mask)
+        place = lo + starts[b]
+        starts[b] += 1
+        keys_out[place] = keys[i]
+        order_out[place] = order[i]
+
+
+@kernel
+def _insertion_sort(coordinates, order, lo, hi):
+    for i in range(lo + 1, hi):
+        row = order[i]
+        k = i
+        while k > lo and precedes(coordinates[row], coordinates[order[k - 1]]):
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = row
+
+
+@kernel
+def sort_rows(coordinates):
+    """Stable Z-order of the rows: radix sort on interleaved bits, refined where keys are equal.
+
+    Bits that do not vary over a segment are skipped. Every pass settles at least
+    ``min(12 + log2(size), all)`` of the varying ones, so that there are at most ``64 d / 12``
+    passes over any row, and one or two for data without extreme outliers.
+    """
+    n, d = coordinates.shape
+    order = np.empty(n, np.int32)
+    for i in range(n):
+        order[i] = i
+    order_out = np.empty(n, np.int32)
+    keys = np.empty(n, np.uint64)
+    keys_out = np.empty(n, np.uint64)
+    starts = np.empty((1 << 11) + 1, np.int64)
+    differ = np.empty(d, np.uint64)
+    bits = np.empty(55, np.uint64)
+    dims = np.empty(55, np.int64)
+    todo = np.empty((n // _SMALL + 2, 2), np.int64)  # segments pushed are longer than _SMALL
+    todo[0, 0], todo[0, 1] = 0, n
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        lo, hi = todo[waiting, 0], todo[waiting, 1]
+        width = 11 if hi - lo >= 8192 else 6
+        passes = min((highest_bit(np.uint64(hi - lo)) + 11) // width + 1, 55 // width)
+        limit = width * passes
+        found = _varying_bits(coordinates, order, lo, hi, differ, bits[:limit], dims)
+        if found == 0:
+            continue
+        _fill_keys(coordinates, order, keys, lo, hi, bits, dims, found)
+        for p in range((found + width - 1) // width):
+            _radix_pass(keys, order, keys_out, order_out, lo, hi, p * width, width, starts)
+            if lo == 0 and hi == n:
+                keys, keys_out = keys_out, keys
+                order, order_out = order_out, order
+            else:
+                keys[lo:hi] = keys_out[lo:hi]
+                order[lo:hi] = order_out[lo:hi]
+        if found < limit:
+            continue
+        start = lo
+        for i in range(lo + 1, hi + 1):
+            if i == hi or keys[i] != keys[start]:
+                if i - start > _SMALL:
+                    todo[waiting, 0], todo[waiting, 1] = start, i
+                    waiting += 1
+                elif i - start > 1:
+                    _insertion_sort(coordinates, order, start, i)
+                start = i
+    return order
+
+
+@kernel
+def group_sorted(coordinates, order):
+    """Collapse sorted rows into leaves: their coordinates, and where each begins in `order`."""
+    n, d = coordinates.shape
+    begins = np.empty(n + 1, np.int32)
+    unique = np.empty((n, d), np.uint64)
+    leaves = 0
+    for i in range(n):
+        row = order[i]
+        new = leaves == 0
+        for j in range(d):
+            word = coordinates[row, j]
+            unique[leaves, j] = word
+            if leaves > 0 and word != unique[leaves - 1, j]:
+                new = True
+        if new:
+            begins[leaves] = i
+            leaves += 1
+    begins[leaves] = n
+    return unique[:leaves], begins[: leaves + 1]
+
+
+@kernel
+def count_merged(rows, order, start):
+    """Per leaf, how many of its rows differ from its first row."""
+    merged = np.zeros(start.size - 1, np.int32)
+    for leaf in range(start.size - 1):
+        first = order[start[leaf]]
+        for i in range(start[leaf] + 1, start[leaf + 1]):
+            for j in range(rows.shape[1]):
+                if rows[order[i], j] != rows[first, j]:
+                    merged[leaf] += 1
+                    break
+    return merged
+
+
+@kernel
+def sum_weights(weight, order, start):
+    """Total weight of each leaf."""
+    total = np.zeros(start.size - 1, np.float64)
+    for leaf in range(start.size - 1):
+        for i in range(start[leaf], start[leaf + 1]):
+            total[leaf] += weight[order[i]]
+    return total
+
+
+@kernel
+def content_keys(rows, picked, key):
+    """Key of each picked row: a hash of its values, whatever the dtype or order they came in."""
+    d = rows.shape[1]
+    value = np.empty(1, np.float64)
+    bits = value.view(np.uint64)
+    keys = np.empty(picked.size, np.uint64)
+    for i in range(picked.size):
+        h = key
+        for j in range(d):
+            value[0] = rows[picked[i], j] + 0.0  # -0.0 becomes 0.0
+            h = combine(h, bits[0])
+        keys[i] = h
+    return keys

@@ -1,0 +1,113 @@
+"""Rows -> leaves: the occupied cells at the grid's depth, in Z-order, with weights and keys."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.grid._kernels import (
+    content_keys,
+    count_merged,
+    group_sorted,
+    sort_rows,
+    sum_weights,
+)
+from holdfast.grid.place import Grid
+from holdfast.seeding import purpose_key
+
+__all__ = ["Cells", "collect_cells"]
+
+MAX_ROWS = 1 << 30
+"""Nodes are numbered by 32-bit integers, two to a row."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The leaves of the tree, in Z-order.
+
+    Attributes
+    ----------
+    coordinates : ndarray of shape (n_leaves, n_features), dtype uint64
+        See :meth:`Grid.locate`.
+    weight : ndarray of shape (n_leaves,), dtype float64
+        Total weight of the rows in each leaf, an integer in units of `weight_unit`.
+    weight_unit : float
+        A power of two; 1 for rows without weights.
+    key : ndarray of shape (n_leaves,), dtype uint64
+        Hash of the seed and the content of each leaf's first row.
+    order : ndarray of shape (n_rows,), dtype int32
+        Rows leaf by leaf; within a leaf by content, then by row number.
+    start : ndarray of shape (n_leaves + 1,), dtype int32
+        Rows of leaf i are ``order[start[i]:start[i + 1]]``.
+    n_merged : int
+        Rows that differ from the first row of their leaf: the grid cannot tell them apart.
+    """
+
+    coordinates: NDArray[np.uint64]
+    weight: NDArray[np.float64]
+    weight_unit: float
+    key: NDArray[np.uint64]
+    order: NDArray[np.int32]
+    start: NDArray[np.int32]
+    n_merged: int
+
+    @property
+    def first_rows(self) -> NDArray[np.int32]:
+        """The row that stands for each leaf."""
+        return self.order[self.start[:-1]]
+
+    @property
+    def total_weight(self) -> float:
+        """Weight of all rows, in the units it was given in."""
+        return float(self.weight.sum()) * self.weight_unit
+
+
+def collect_cells(
+    X: NDArray[np.float64], weight: NDArray[np.float64] | None, grid: Grid, seed: int
+) -> Cells:
+    """Sort rows by the cell they fall in and merge those that share a cell at the grid's depth.
+
+    O(n d) time and 60 + 16 d bytes of memory a row while it runs, for data without adversarial
+    structure; at most 64 d / 12 passes over the rows for any data.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features), dtype float64
+    weight : ndarray of shape (n,), dtype float64, or None
+        Positive.
+    """
+    if X.shape[0] > MAX_ROWS:
+        raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} are supported.")
+    coordinates = grid.locate(X)
+    order = sort_rows(coordinates)
+    coordinates, start = group_sorted(coordinates, order)
+    n_merged = 0
+    if start.size <= X.shape[0]:
+        merged = count_merged(X, order, start)
+        n_merged = int(merged.sum())
+        for leaf in np.flatnonzero(merged):
+            rows = order[start[leaf] : start[leaf + 1]]
+            order[start[leaf] : start[leaf + 1]] = rows[np.lexsort(X[rows].T[::-1])]
+    unit = 1.0
+    if weight is None:
+        leaf_weight = np.diff(start).astype(np.float64)
+    else:
+        weight, unit = _to_fixed_point(weight)
+        leaf_weight = sum_weights(weight, order, start)
+    key = content_keys(X, order[start[:-1]], purpose_key(seed, "row"))
+    return Cells(coordinates, leaf_weight, unit, key, order, start, n_merged)
+
+
+def _to_fixed_point(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Weights as integers below 2^53 in all, so that sums are exact in any order.
+
+    Integer weights stay as they are. Fractional ones are rounded to a multiple of a power of two
+    about 2^-52 times their total, and to one unit at least.
+    """
+    total = math.fsum(weight.tolist())
+    exponent = math.frexp(total)[1]
+    if exponent <= 52 and not np.any(np.mod(weight, 1.0)):
+        return weight, 1.0
+    unit = math.ldexp(1.0, exponent - 52)
+    return np.maximum(np.rint(weight / unit), 1.0), unit

@@ -1,0 +1,174 @@
+"""Seed and bounding box -> the grid: its scale, its shift, its root level.
+
+Cells at level ``l`` have side ``2**(u - l)`` with one fractional scale ``u`` and one shift per
+dimension, both keyed by the seed. The cell of a point, at every scale, depends on the seed and on
+that point alone; only the root's level depends on the other rows.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._math_kernels import portable_exp
+from holdfast._seeding_kernels import uniform
+from holdfast.grid._kernels import shifted_words
+from holdfast.seeding import combine_arrays, purpose_key
+
+__all__ = ["DEPTH", "Grid", "place_grid"]
+
+DEPTH = 63
+"""Levels below the root's children; rows that share a cell at this depth are one leaf."""
+
+# Absolute binary exponents that bound the shift. Doubles reach from 2^-1074 to 2^1024; a window
+# starts at most 63 below and ends at most 64 + log2(sqrt(d)) above what the data spans.
+_LOWEST = -1280
+_BLOCKS = 40
+_SMALLEST_DOUBLE = -1074
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where the cells lie; everything is in scaled units ``y = (x - origin) * scale``.
+
+    Attributes
+    ----------
+    origin : ndarray of shape (n_features,), dtype float64
+        Zero unless a root box was given.
+    scale : float
+        ``2**-u`` (or one over the side of the root box).
+    shift : ndarray of shape (40, n_features), dtype uint64
+        The shift of each dimension in 64-bit blocks, block ``i`` weighing ``2**(64 i - 1280)``.
+    root_exponent : int
+        The root's children are the occupied cells of side ``2**root_exponent``.
+    anchor : ndarray of shape (n_features,), dtype uint64
+        Index of the lowest root cell per dimension, modulo 2^64.
+    lowest : ndarray of shape (n_features,), dtype float64
+        Smallest scaled coordinate of the rows that placed the grid.
+    """
+
+    origin: NDArray[np.float64]
+    scale: float
+    shift: NDArray[np.uint64]
+    root_exponent: int
+    anchor: NDArray[np.uint64]
+    lowest: NDArray[np.float64]
+
+    @property
+    def unit(self) -> float:
+        """DIST_T between rows in different root cells, ``4 sqrt(d) s_R``, in the data's units."""
+        side = 4.0 * math.sqrt(self.anchor.size) / self.scale
+        try:
+            return math.ldexp(side, self.root_exponent)
+        except OverflowError:
+            return math.inf
+
+    def locate(self, X: NDArray[np.float64]) -> NDArray[np.uint64]:
+        """Coordinates of rows that lie in the root cells.
+
+        Returns
+        -------
+        ndarray of shape (n, n_features), dtype uint64
+            Bit 63 tells the two root cells of a dimension apart, bit ``62 - l`` halves a cell of
+            side ``s_R / 2**l``. Two rows share a cell of side ``2**(b - 63) s_R`` exactly when no
+            bit ``>= b`` of any coordinate differs.
+        """
+        low = self.root_exponent - DEPTH
+        words: NDArray[np.uint64] = shifted_words(
+            X, self.origin, self.scale, self._shift_words(low), low
+        )
+        words -= self.anchor << np.uint64(DEPTH)
+        return words
+
+    def locate_any(self, X: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """Coordinates of arbitrary rows, and which of them lie in the root cells at all."""
+        with np.errstate(over="ignore"):
+            offset = ((X - self.origin) * self.scale - self.lowest) * 0.125
+        reach = math.ldexp(1.0, min(self.root_exponent, 1020))
+        near = (np.abs(offset) <= reach).all(axis=1)
+        coordinates = np.zeros(X.shape, dtype=np.uint64)
+        inside = np.zeros(X.shape[0], dtype=np.bool_)
+        if near.any():
+            rows = np.ascontiguousarray(X[near])
+            coordinates[near] = self.locate(rows)
+            # The same offset once more, 32 bits coarser, so that it cannot have wrapped around.
+            low = self.root_exponent - DEPTH + 32
+            coarse = shifted_words(rows, self.origin, self.scale, self._shift_words(low), low)
+            coarse -= self.anchor << np.uint64(DEPTH - 32)
+            inside[near] = (coarse < np.uint64(1 << 32)).all(axis=1)
+        return coordinates, inside
+
+    def _shift_words(self, low: int) -> NDArray[np.uint64]:
+        """64-bit windows of the shift that start at exponents low, low - 64, low - 128, ..."""
+        skip, offset = divmod(low - _LOWEST, 64)
+        block = self.shift[skip::-1]
+        if offset == 0:
+            return np.ascontiguousarray(block)
+        above = self.shift[skip + 1 : 0 : -1]
+        words: NDArray[np.uint64] = np.ascontiguousarray(
+            (block >> np.uint64(offset)) | (above << np.uint64(64 - offset))
+        )
+        return words
+
+
+def place_grid(
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    seed: int,
+    *,
+    random_shift: bool = True,
+    root_box: tuple[Any, float] | None = None,
+) -> Grid:
+    """Place the grid for rows between `lower` and `upper` (per dimension, both included).
+
+    [LHBP25], Alg. 4, with two departures: the scale is random as well as the shift, and cells are
+    anchored absolutely, never at the data's minimum. The root's level is the smallest whose cells
+    are at least as wide as the bounding box's diagonal, found in exact integer arithmetic.
+    """
+    n_features = lower.size
+    if root_box is not None:
+        corner, side = root_box
+        origin, scale = np.array(corner, dtype=np.float64), 1.0 / side
+    else:
+        origin, scale = np.zeros(n_features), _scale_of(seed) if random_shift else 1.0
+    shift = _shift_of(seed, n_features) if random_shift else _no_shift(n_features)
+    low, high = (lower - origin) * scale, (upper - origin) * scale
+    root_exponent = 0 if root_box is not None else _root_exponent(low, high)
+    grid = Grid(origin, scale, shift, root_exponent, np.zeros(n_features, np.uint64), low)
+    anchor = shifted_words(
+        lower[None, :], origin, scale, grid._shift_words(root_exponent), root_exponent
+    )
+    return Grid(origin, scale, shift, root_exponent, anchor[0], low)
+
+
+def _scale_of(seed: int) -> float:
+    fraction = uniform(purpose_key(seed, "scale"))
+    return float(portable_exp(-fraction * 0.6931471805599453))
+
+
+def _shift_of(seed: int, n_features: int) -> NDArray[np.uint64]:
+    key = np.array([purpose_key(seed, "shift")])
+    dimensions = combine_arrays(key, np.arange(n_features, dtype=np.uint64))
+    return combine_arrays(dimensions[None, :], np.arange(_BLOCKS, dtype=np.uint64)[:, None])
+
+
+def _no_shift(n_features: int) -> NDArray[np.uint64]:
+    return np.zeros((_BLOCKS, n_features), dtype=np.uint64)
+
+
+def _root_exponent(low: NDArray[np.float64], high: NDArray[np.float64]) -> int:
+    """Return the smallest r with ``2**r >= ||high - low||``."""
+    squared = 0
+    for a, b in zip(low.tolist(), high.tolist(), strict=True):
+        squared += (_as_integer(b) - _as_integer(a)) ** 2
+    if squared == 0:
+        return _SMALLEST_DOUBLE
+    return ((squared - 1).bit_length() + 1) // 2 + _SMALLEST_DOUBLE
+
+
+def _as_integer(y: float) -> int:
+    """Return `y` as an exact multiple of the smallest positive double."""
+    numerator, denominator = y.as_integer_ratio()
+    return numerator << (1 - denominator.bit_length() - _SMALLEST_DOUBLE)

@@ -1,0 +1,71 @@
+"""Merges in SciPy's format; the labelled cell that a new row falls in."""
+
+import numpy as np
+
+from holdfast._jit import kernel
+from holdfast.grid._kernels import first_difference, highest_bit, precedes
+
+__all__ = ["find_cells", "merge_rows"]
+
+
+@kernel
+def merge_rows(finest, center_row, parent, costs):
+    """Linkage matrix: rows join the center of their finest cluster, then splits are undone."""
+    n = finest.size
+    n_centers = center_row.size
+    merges = np.empty((n - 1, 4), np.float64)
+    name = np.empty(n_centers, np.int64)
+    size = np.ones(n_centers, np.int64)
+    for t in range(n_centers):
+        name[t] = center_row[t]
+    done = 0
+    for step in range(n + n_centers - 1):
+        if step < n:
+            into, height = np.int64(finest[step]), 0.0
+            if center_row[into] == step:
+                continue
+            other, joining = np.int64(step), 1
+        else:
+            t = n_centers - 1 - (step - n)
+            into, height = np.int64(parent[t]), costs[t - 1]
+            other, joining = name[t], size[t]
+        merges[done, 0] = min(name[into], other)
+        merges[done, 1] = max(name[into], other)
+        merges[done, 2] = height
+        size[into] += joining
+        merges[done, 3] = size[into]
+        name[into] = n + done
+        done += 1
+    return merges
+
+
+@kernel
+def find_cells(rows, coordinates, order, cell, parent):
+    """Finest labelled cell of each row.
+
+    `coordinates` are those of the centers in Z-order, `order` their numbers. The center with the
+    longest common prefix is a neighbour in that order; of the cells it lies in, from the finest
+    up, the first that still contains the row is the answer.
+    """
+    label = np.empty(rows.shape[0], np.int32)
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        low, high = 0, order.size
+        while low < high:
+            middle = (low + high) // 2
+            if precedes(coordinates[middle], row):
+                low = middle + 1
+            else:
+                high = middle
+        near = low if low < order.size else low - 1
+        differ, _ = first_difference(row, coordinates[near])
+        if near > 0:
+            other, _ = first_difference(row, coordinates[near - 1])
+            if other < differ and other < (other ^ differ):
+                near, differ = near - 1, other
+        bit = -1 if differ == np.uint64(0) else highest_bit(differ)
+        t = order[near]
+        while cell[t] <= bit:
+            t = parent[t]
+        label[i] = t
+    return label

@@ -1,0 +1,56 @@
+"""Labels of rows that were not there at the fit."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.centers import CenterSequence
+from holdfast.grid import Cells, Grid
+from holdfast.hierarchy._kernels import find_cells
+
+__all__ = ["CellLocator", "build_locator"]
+
+
+@dataclass(frozen=True, eq=False)
+class CellLocator:
+    """The cells that centers took over, searchable by any row.
+
+    Attributes
+    ----------
+    grid : Grid
+    coordinates : ndarray of shape (n, n_features), dtype uint64
+        Coordinates of the centers in Z-order.
+    order : ndarray of shape (n,), dtype int32
+        The number of each of these centers.
+    cell : ndarray of shape (n,), dtype uint8
+        Center t owns the rows that agree with it in every bit >= cell[t]; 64 for all space.
+    parent : ndarray of shape (n,), dtype int32
+    """
+
+    grid: Grid
+    coordinates: NDArray[np.uint64]
+    order: NDArray[np.int32]
+    cell: NDArray[np.uint8]
+    parent: NDArray[np.int32]
+
+    def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Find the last center whose cell contains each row; 0 outside all cells."""
+        coordinates, inside = self.grid.locate_any(X)
+        label = np.zeros(X.shape[0], dtype=np.int32)
+        label[inside] = find_cells(
+            coordinates[inside], self.coordinates, self.order, self.cell, self.parent
+        )
+        return label
+
+
+def build_locator(centers: CenterSequence, cells: Cells, grid: Grid) -> CellLocator:
+    """Sort the centers in Z-order: the order of the leaves, no sorting of coordinates needed."""
+    if centers.leaf.size == cells.start.size - 1:
+        order = np.empty_like(centers.leaf)
+        order[centers.leaf] = np.arange(order.size, dtype=np.int32)
+        coordinates = cells.coordinates
+    else:
+        order = np.argsort(centers.leaf).astype(np.int32)
+        coordinates = cells.coordinates[centers.leaf[order]]
+    return CellLocator(grid, coordinates, order, centers.cell, centers.parent)
