@@ -5,7 +5,6 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import config
 
 __all__ = ["kernel"]
 
@@ -17,7 +16,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     function is compiled anew in each process instead of failing at import. With numba switched off
     (``NUMBA_DISABLE_JIT=1``) it runs as it is; words wrap around there too, without a warning.
     """
-    if config.DISABLE_JIT:
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba fills its config late
         return np.errstate(over="ignore")(function)
     try:
         compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
