@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.centers._cover_kernels import INSIDE, LIGHT, Cover, Nodes, label_leaves
 from holdfast.centers._greedy_kernels import find_champions, order_ties, remaining_costs
+from holdfast.centers._heap_kernels import empty_heap
 from holdfast.centers._lineage_kernels import ancestors_among
-from holdfast.centers._race_kernels import first_arrivals, label_leaves, run_rounds
+from holdfast.centers._race_kernels import first_arrivals, run_rounds
 from holdfast.grid._kernels import sort_rows
 from holdfast.seeding import purpose_key
 from holdfast.tree import Tree
@@ -82,28 +84,48 @@ def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
 
 def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> CenterSequence:
     """Exponential mechanism by racing clocks; see docs/how_it_works.md for why it is exact."""
-    rank = np.argsort(-tree.best).astype(np.int32)
-    arrays = (tree.left, tree.right, tree.bit, tree.parent, tree.count, tree.best)
+    nodes = Nodes(tree.left, tree.right, tree.bit, tree.parent, tree.count, tree.best)
+    root = int(np.argmin(tree.parent))
+    cover = _empty_cover(nodes, root)
     times = first_arrivals(tree.leaf_key, tree.count)
-    center, cost, parent, cell, state, owner = run_rounds(
-        arrays,
+    queue = np.argsort(times).astype(np.int32)
+    center, cost, parent, cell = run_rounds(
+        n_centers,
+        min(epsilon, 1e300) / (6.0 * math.log(max(tree.total_weight, 2.0))),
+        root,
+        np.array([purpose_key(seed, "temperature"), purpose_key(seed, "race")]),
         tree.branch_key,
         tree.leaf_key,
-        rank,
-        np.argsort(times).astype(np.int32),
-        times,
-        min(epsilon, 1e300) / (6.0 * math.log(max(tree.total_weight, 2.0))),
-        n_centers,
-        np.array([purpose_key(seed, "temperature"), purpose_key(seed, "race")]),
-        int(np.argmin(tree.parent)),
+        np.argsort(-tree.best).astype(np.int32),
+        queue,
+        times[queue],
+        nodes,
+        cover,
+        empty_heap(64),
+        empty_heap(1024),
     )
     return CenterSequence(
         leaf=center,
         cost=_in_data_units(cost, tree),
         parent=parent,
         cell=cell,
-        label=label_leaves(center, tree.closing, tree.left, tree.right, state, owner),
+        label=label_leaves(center, tree.closing, nodes, cover),
     )
+
+
+def _empty_cover(nodes: Nodes, root: int) -> Cover:
+    """No center yet: the root is the only top, and the cost is that of its weight at distance 1."""
+    n_inner = nodes.left.size
+    total = int(nodes.weight[root]) << 63
+    cover = Cover(
+        state=np.full(2 * n_inner + 1, INSIDE, dtype=np.uint8),
+        owner=np.full(n_inner, -1, dtype=np.int32),
+        heavy_weight=np.zeros(n_inner),
+        heavy_best=np.full(n_inner, -1.0),
+        cost=np.array([total & (1 << 64) - 1, total >> 64], dtype=np.uint64),
+    )
+    cover.state[root] = LIGHT
+    return cover
 
 
 def _in_data_units(cost: NDArray[np.float64], tree: Tree) -> NDArray[np.float64]:

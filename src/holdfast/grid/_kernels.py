@@ -120,13 +120,14 @@ def precedes(a, b):
 
 
 @kernel
-def _varying_bits(coordinates, order, lo, hi, differ, bits, dims):
+def _varying_bits(coordinates, order, lo, hi, limit, differ, bits, dims):
     """Find the first interleaved bits (bit, dimension) that vary over the rows ``order[lo:hi]``.
 
-    Fills `bits` and `dims`, and returns how many there are, at most their size.
+    Fills `bits` and `dims`, and returns how many there are, at most `limit`.
     """
     d = coordinates.shape[1]
-    differ[:] = _ZERO
+    for j in range(d):
+        differ[j] = _ZERO
     for i in range(lo + 1, hi):
         for j in range(d):
             differ[j] |= coordinates[order[i], j] ^ coordinates[order[lo], j]
@@ -143,7 +144,7 @@ def _varying_bits(coordinates, order, lo, hi, differ, bits, dims):
                 bits[found] = bit
                 dims[found] = j
                 found += 1
-                if found == bits.size:
+                if found == limit:
                     return found
     return found
 
@@ -164,7 +165,8 @@ def _radix_pass(keys, order, keys_out, order_out, lo, hi, shift, width, starts):
     """One stable counting pass on `width` bits of the keys from bit `shift` upwards."""
     mask = np.uint64((1 << width) - 1)
     shift = np.uint64(shift)
-    starts[: (1 << width) + 1] = 0
+    for b in range((1 << width) + 1):
+        starts[b] = 0
     for i in range(lo, hi):
         starts[np.int64((keys[i] >> shift) & mask) + 1] += 1
     for b in range(1 << width):
@@ -216,7 +218,7 @@ def sort_rows(coordinates):
         width = 11 if hi - lo >= 8192 else 6
         passes = min((highest_bit(np.uint64(hi - lo)) + 11) // width + 1, 55 // width)
         limit = width * passes
-        found = _varying_bits(coordinates, order, lo, hi, differ, bits[:limit], dims)
+        found = _varying_bits(coordinates, order, lo, hi, limit, differ, bits, dims)
         if found == 0:
             continue
         _fill_keys(coordinates, order, keys, lo, hi, bits, dims, found)
@@ -226,8 +228,9 @@ def sort_rows(coordinates):
                 keys, keys_out = keys_out, keys
                 order, order_out = order_out, order
             else:
-                keys[lo:hi] = keys_out[lo:hi]
-                order[lo:hi] = order_out[lo:hi]
+                for i in range(lo, hi):
+                    keys[i] = keys_out[i]
+                    order[i] = order_out[i]
         if found < limit:
             continue
         start = lo
