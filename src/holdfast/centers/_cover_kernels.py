@@ -115,7 +115,8 @@ def take(leaf, t, threshold, nodes, cover):
     if ancestor >= 0:
         split_from, cell = np.int64(cover.owner[ancestor // 2]), np.int64(nodes.bit[ancestor // 2])
     change_cost(cover, -nodes.weight[top], min(cell, 63))
-    touched = cover.state[top] == HEAVY
+    was_heavy = cover.state[top] == HEAVY
+    below = False  # whether there are heavy tops below the path so far
     node = np.int64(2 * leaf)
     cover.state[node] = COVERED
     while node != top:
@@ -127,9 +128,10 @@ def take(leaf, t, threshold, nodes, cover):
         cover.state[p] = COVERED
         # a grouping node belongs to the cluster of the cell it is in
         cover.owner[w] = split_from if np.int64(nodes.bit[w]) == cell else t
-        touched = refresh_heavy(w, nodes, cover) or touched
+        if below or cover.state[sibling] == HEAVY:
+            below = refresh_heavy(w, nodes, cover)
         node = p
-    if touched:
+    if was_heavy or below:
         refresh_above(top, nodes, cover)
     return split_from, cell
 
@@ -149,27 +151,28 @@ def gain_of(leaf, nodes, cover):
 
 
 @kernel
-def cost_with_best(node, nodes, cover):
-    """Cost once the best leaf below `node` is a center as well, for the top above `node`.
+def cost_left(node, nodes):
+    """Cost of the leaves below an uncovered node once its best leaf is a center."""
+    cost = 0.0
+    while node % 2 == 1:
+        w = node // 2
+        a, b = np.int64(nodes.left[w]), np.int64(nodes.right[w])
+        if nodes.best[b] > nodes.best[a]:
+            a, b = b, a
+        cost += nodes.weight[b] * _DISTANCE[nodes.bit[w]]
+        node = a
+    return cost
 
-    Everything outside the top's subtree, then what that leaf leaves inside: no cancellation.
-    """
-    top = np.int64(node)
-    while cover.state[top] == INSIDE:
-        top = np.int64(nodes.parent[top])
+
+@kernel
+def cost_without(top, nodes, cover):
+    """Cost of all leaves but those below a top."""
     above = np.int64(63)
     if nodes.parent[top] >= 0:
         above = np.int64(nodes.bit[nodes.parent[top] // 2])
     change_cost(cover, -nodes.weight[top], above)
     cost = current_cost(cover)
     change_cost(cover, nodes.weight[top], above)
-    while top % 2 == 1:
-        w = top // 2
-        a, b = np.int64(nodes.left[w]), np.int64(nodes.right[w])
-        if nodes.best[b] > nodes.best[a]:
-            a, b = b, a
-        cost += nodes.weight[b] * _DISTANCE[nodes.bit[w]]
-        top = a
     return cost
 
 

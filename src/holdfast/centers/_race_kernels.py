@@ -17,8 +17,10 @@ from holdfast._seeding_kernels import combine, uniform
 from holdfast.centers._cover_kernels import (
     COVERED,
     HEAVY,
+    INSIDE,
     LIGHT,
-    cost_with_best,
+    cost_left,
+    cost_without,
     current_cost,
     gain_of,
     heavy_below,
@@ -139,25 +141,15 @@ def search_heavy(root, time, most, temperature, t, branch_key, nodes, cover, hea
 
 
 @kernel
-def set_round(t, rate, front, passed, rank, temperature_key, nodes, cover):
-    """Draw the temperature of round t from the cost of the greedy choice; mark new heavy tops.
-
-    Returns the best gain, the temperature, the threshold, and how far `rank` was read.
-    """
-    while cover.state[rank[front]] == COVERED:
-        front += 1
-    most = nodes.best[rank[front]]
-    least_cost = cost_with_best(np.int64(rank[front]), nodes, cover)
-    coolest = min(rate * least_cost, _LARGEST) if least_cost > 0.0 else 0.0
-    temperature = coolest * (1.0 + uniform(combine(temperature_key, np.uint64(t))))
-    threshold = _THRESHOLD * coolest
+def mark_heavy(passed, threshold, rank, nodes, cover):
+    """Make heavy the tops whose best gain exceeds the threshold; `rank` was read up to `passed`."""
     while passed < rank.size and nodes.best[rank[passed]] > threshold:
         node = np.int64(rank[passed])
         if cover.state[node] == LIGHT:
             cover.state[node] = HEAVY
             refresh_above(node, nodes, cover)
         passed += 1
-    return most, temperature, threshold, front, passed
+    return passed
 
 
 @kernel
@@ -170,14 +162,15 @@ def run_rounds(
     ----------
     rate : ``rate * cost`` is the smallest temperature of a round
     keys : of the temperatures and of the heavy race
-    rank : all nodes by best gain, largest first
-    queue, times : all leaves by their first arrival, and these arrivals in the same order
+    rank : nodes by best gain, largest first, or the first part of that list
+    queue, times : leaves by their first arrival, or the first part, and these arrivals
     cover : as before the first round; holds the final state afterwards
     heap, late : empty heaps, for opened nodes and for redrawn arrivals
 
     Returns
     -------
-    center (leaves), cost after each, the clusters they split, the bits of their cells
+    center (leaves), cost after each, the clusters they split, the bits of their cells, and the
+    number of rounds: fewer than asked for if `rank` or `queue` was too short to tell the next
     """
     center = np.empty(rounds, np.int32)
     split_from = np.empty(rounds, np.int32)
@@ -185,11 +178,26 @@ def run_rounds(
     costs = np.empty(rounds, np.float64)
     n_late, arrived = np.int64(0), np.int64(0)
     front, passed = np.int64(0), np.int64(0)
+    leader = np.int64(root)  # the top with the best gain
+    most, left_over = nodes.best[leader], cost_left(leader, nodes)
     clock = 0.0
     for t in range(rounds):
-        most, temperature, threshold, front, passed = set_round(
-            t, rate, front, passed, rank, keys[0], nodes, cover
-        )
+        if cover.state[leader] == COVERED:
+            while front < rank.size and cover.state[rank[front]] == COVERED:
+                front += 1
+            if front == rank.size:
+                return center, costs, split_from, cell, t
+            leader = np.int64(rank[front])
+            while cover.state[leader] == INSIDE:
+                leader = np.int64(nodes.parent[leader])
+            most, left_over = nodes.best[leader], cost_left(leader, nodes)
+        least_cost = cost_without(leader, nodes, cover) + left_over
+        coolest = min(rate * least_cost, _LARGEST) if least_cost > 0.0 else 0.0
+        temperature = coolest * (1.0 + uniform(combine(keys[0], np.uint64(t))))
+        threshold = _THRESHOLD * coolest
+        passed = mark_heavy(passed, threshold, rank, nodes, cover)
+        if passed == rank.size < cover.state.size:
+            return center, costs, split_from, cell, t
         weight = heavy_below(root, nodes, cover)[0]
         heavy_leaf, heavy_time, earliest = -1, 0.0, math.inf
         if weight > 0.0:
@@ -204,6 +212,8 @@ def run_rounds(
                 arrival = -late.score[0]
             elif arrived < queue.size:
                 arrival = times[arrived]
+            if arrived == queue.size < leaf_key.size:
+                return center, costs, split_from, cell, t
             if arrival - clock >= earliest and heavy_leaf < 0:
                 heavy_leaf, heavy_time, deficit, heap = search_heavy(
                     root, heavy_time, most, temperature, t, branch_key, nodes, cover, heap
@@ -237,4 +247,4 @@ def run_rounds(
         center[t] = leaf
         split_from[t], cell[t] = take(leaf, t, threshold, nodes, cover)
         costs[t] = current_cost(cover)
-    return center, costs, split_from, cell
+    return center, costs, split_from, cell, rounds

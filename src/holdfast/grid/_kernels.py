@@ -292,16 +292,16 @@ def sum_weights(weight, order, start):
 
 
 @kernel
-def content_keys(rows, picked, key):
-    """Key of each picked row: a hash of its values, whatever the dtype or order they came in."""
-    d = rows.shape[1]
+def content_keys(rows, key):
+    """Key of each row: a hash of its values, whatever the dtype or order they came in."""
+    n, d = rows.shape
     value = np.empty(1, np.float64)
     bits = value.view(np.uint64)
-    keys = np.empty(picked.size, np.uint64)
-    for i in range(picked.size):
+    keys = np.empty(n, np.uint64)
+    for i in range(n):
         h = key
         for j in range(d):
-            value[0] = rows[picked[i], j] + 0.0  # -0.0 becomes 0.0
+            value[0] = rows[i, j] + 0.0  # -0.0 becomes 0.0
             h = combine(h, bits[0])
         keys[i] = h
     return keys

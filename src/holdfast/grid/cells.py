@@ -95,7 +95,7 @@ def collect_cells(
     else:
         weight, unit = _to_fixed_point(weight)
         leaf_weight = sum_weights(weight, order, start)
-    key = content_keys(X, order[start[:-1]], purpose_key(seed, "row"))
+    key = content_keys(X, purpose_key(seed, "row"))[order[start[:-1]]]
     return Cells(coordinates, leaf_weight, unit, key, order, start, n_merged)
 
 

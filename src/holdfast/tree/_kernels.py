@@ -19,39 +19,35 @@ def distance_table():
 
 
 @kernel
-def split_positions(coordinates):
-    """Bit and dimension at which each leaf parts from the next one in Z-order."""
+def split_positions(coordinates, bit):
+    """Bit (filled in) and dimension (returned) at which each leaf parts from the next one."""
     inner = coordinates.shape[0] - 1
-    bit = np.empty(inner, np.uint8)
     dim = np.empty(inner, np.int32)
     for i in range(inner):
         differ, where = first_difference(coordinates[i], coordinates[i + 1])
         bit[i] = highest_bit(differ)
         dim[i] = where
-    return bit, dim
+    return dim
 
 
 @kernel
-def link_nodes(bit, dim, weight):
+def link_nodes(dim, weight, bit, left, right, parent, count, best):
     """Cartesian tree of the split positions, with counts and best gains.
 
-    Leaf i is node 2 i, the split between leaves i and i + 1 is node 2 i + 1. An inner node is
-    closed when its right side is complete, so inner nodes close children first (`closing`).
+    Leaf i is node 2 i, the split between leaves i and i + 1 is node 2 i + 1. Given `bit`, `dim` and
+    `weight`, fills `left`, `right`, `parent`, `count` and `best`. An inner node is closed when its
+    right side is complete; returns the order in which they close, children first.
     """
     leaves = weight.size
     inner = leaves - 1
-    left = np.empty(inner, np.int32)
-    right = np.empty(inner, np.int32)
     closing = np.empty(inner, np.int32)
-    parent = np.empty(2 * leaves - 1, np.int32)
-    count = np.empty(2 * leaves - 1, np.float64)
-    best = np.zeros(2 * leaves - 1, np.float64)
     distance = distance_table()
     open_splits = np.empty(inner + 1, np.int32)
     waiting = 0
     closed = 0
     for i in range(leaves):
         count[2 * i] = weight[i]
+        best[2 * i] = 0.0
         last = 2 * i
         while waiting > 0:
             j = open_splits[waiting - 1]
@@ -78,7 +74,7 @@ def link_nodes(bit, dim, weight):
             parent[last] = -1
             below = 0.0 if last % 2 == 0 else distance[bit[last // 2]]
             best[last] += count[last] * (1.0 - below)
-    return left, right, parent, count, best, closing
+    return closing
 
 
 @kernel
