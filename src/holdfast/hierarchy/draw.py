@@ -1,0 +1,93 @@
+"""A picture of a hierarchy: one bar of clusters for each k."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from holdfast.hierarchy.model import Hierarchy
+
+__all__ = ["cluster_color", "draw_hierarchy", "nested_order"]
+
+# Okabe and Ito's palette: distinct to color-blind eyes, different in lightness when printed grey.
+_PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+
+# What tells clusters apart when the colors start again.
+_HATCHES = ("", "//", "..", "xx")
+
+
+def cluster_color(cluster: int) -> str:
+    """Color of a cluster, the same in every cut."""
+    return _PALETTE[cluster % len(_PALETTE)]
+
+
+def nested_order(parent: NDArray[np.int32], n_clusters: int) -> list[int]:
+    """Arrange the first `n_clusters` clusters so that every coarser cut has its rows together.
+
+    Each cluster is followed by those that split from it, the latest first.
+    """
+    children: list[list[int]] = [[] for _ in range(n_clusters)]
+    for t in range(1, n_clusters):
+        children[parent[t]].append(t)
+    order, todo = [], [0]
+    while todo:
+        t = todo.pop()
+        order.append(t)
+        todo.extend(children[t])
+    return order
+
+
+def draw_hierarchy(hierarchy: "Hierarchy", n_clusters: int, ax: Any = None) -> "Axes":
+    """Draw the cuts 1 .. `n_clusters` below each other, clusters as bars as wide as their rows.
+
+    A cluster keeps its color and its name from cut to cut. Needs matplotlib.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+    n_clusters : int
+        The finest cut to draw.
+    ax : matplotlib.axes.Axes, default=None
+        A new figure if None.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    if ax is None:
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise ImportError(
+                "Drawing needs matplotlib, which is not installed: pip install 'holdfast[plot]'."
+            ) from None
+        ax = Figure(figsize=(9, 0.42 * n_clusters + 1.2), layout="constrained").add_subplot()
+    order = nested_order(hierarchy.parent, n_clusters)
+    for k in range(1, n_clusters + 1):
+        sizes = hierarchy.sizes(k)
+        left = 0
+        for t in order:
+            if t >= k:
+                continue
+            width = int(sizes[t])
+            bar = ax.barh(
+                k, width, left=left, height=0.86, color=cluster_color(t), edgecolor="white"
+            )
+            bar[0].set_hatch(_HATCHES[t // len(_PALETTE) % len(_HATCHES)])
+            if width > 0.015 * hierarchy.n_rows:
+                box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
+                ax.text(left + width / 2, k, str(t), ha="center", va="center", fontsize=8, bbox=box)
+            left += width
+    ax.set_ylim(n_clusters + 0.5, 0.5)
+    ax.set_xlim(0, hierarchy.n_rows)
+    ax.set_yticks(range(1, n_clusters + 1))
+    ax.set_ylabel("k")
+    ax.set_xlabel("rows")
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(left=False)
+    axes: Axes = ax
+    return axes
