@@ -8,8 +8,10 @@ of rate ``weight(x)`` that keeps running from round to round; an arrival counts 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast._jit import kernel
 from holdfast._math_kernels import portable_exp, portable_log
@@ -29,7 +31,17 @@ from holdfast.centers._cover_kernels import (
 )
 from holdfast.centers._heap_kernels import drop_first, push
 
-__all__ = ["first_arrivals", "run_rounds"]
+__all__ = ["Track", "first_arrivals", "run_rounds"]
+
+
+class Track(NamedTuple):
+    """What is random about a race and stays the same from round to round."""
+
+    branch_key: NDArray[np.uint64]
+    leaf_key: NDArray[np.uint64]
+    queue: NDArray[np.int32]
+    times: NDArray[np.float64]
+
 
 _THRESHOLD = 0.25  # heavy above this share of the smallest temperature of the round
 _LARGEST = 1e300
@@ -153,9 +165,77 @@ def mark_heavy(passed, threshold, rank, nodes, cover):
 
 
 @kernel
-def run_rounds(
-    rounds, rate, root, keys, branch_key, leaf_key, rank, queue, times, nodes, cover, heap, late
-):
+def race(t, most, temperature, threshold, root, race_key, track, nodes, cover, heap, late):
+    """Run the race of round t.
+
+    `track` holds what is random, and does not change: branch keys, leaf keys, the queue of first
+    arrivals and their times. `cover.clock` is the time, the number of queued arrivals that are
+    over, and the number of entries in `late`.
+
+    Returns the winner, -1 if the queue was too short to tell, and the heaps.
+    """
+    clock = cover.clock
+    queue, times = track.queue, track.times
+    weight = heavy_below(root, nodes, cover)[0]
+    heavy_leaf, heavy_time, earliest = np.int64(-1), 0.0, math.inf
+    if weight > 0.0:
+        heavy_time = exponential(combine(race_key, np.uint64(t))) / weight
+        earliest = 0.0
+        if temperature > 0.0:
+            earliest = heavy_time * portable_exp((threshold - most) / temperature)
+    while True:
+        arrived, n_late = np.int64(clock[1]), np.int64(clock[2])
+        if arrived == queue.size < track.leaf_key.size:
+            return np.int64(-1), heap, late
+        redrawn = n_late > 0 and (arrived == queue.size or -late.score[0] < times[arrived])
+        arrival = math.inf
+        if redrawn:
+            arrival = -late.score[0]
+        elif arrived < queue.size:
+            arrival = times[arrived]
+        if arrival - clock[0] >= earliest and heavy_leaf < 0:
+            heavy_leaf, heavy_time, deficit, heap = search_heavy(
+                root, heavy_time, most, temperature, t, track.branch_key, nodes, cover, heap
+            )
+            if temperature > 0.0:
+                slow = ((threshold - most) + deficit) / temperature
+                earliest = heavy_time * portable_exp(slow)
+        if arrival - clock[0] >= earliest:
+            clock[0] += earliest
+            return heavy_leaf, heap, late
+        if redrawn:
+            leaf, attempt = np.int64(late.number[0]), late.time[0]
+            clock[2] -= 1.0
+            drop_first(late, n_late - 1)
+        else:
+            leaf, attempt = np.int64(queue[arrived]), 0.0
+            clock[1] += 1.0
+        if cover.state[2 * leaf] == COVERED:
+            continue
+        gain, top = gain_of(leaf, nodes, cover)
+        if top == LIGHT:
+            coin = uniform(combine(combine(track.leaf_key[leaf], _COIN), np.uint64(attempt)))
+            if coin < portable_exp((gain - threshold) / temperature):
+                clock[0] = arrival
+                return leaf, heap, late
+        attempt += 1.0
+        again = arrival + delay_of(track.leaf_key[leaf], attempt) / nodes.weight[2 * leaf]
+        late = push(late, np.int64(clock[2]), -again, leaf, attempt, 0.0)
+        clock[2] += 1.0
+
+
+@kernel
+def draw_temperature(t, least_cost, rate, key):
+    """Return the temperature of round t and the threshold for heavy tops.
+
+    Uniform between one and two times ``rate * least_cost``, the paper's lambda.
+    """
+    coolest = min(rate * least_cost, _LARGEST) if least_cost > 0.0 else 0.0
+    return coolest * (1.0 + uniform(combine(key, np.uint64(t)))), _THRESHOLD * coolest
+
+
+@kernel
+def run_rounds(rounds, rate, root, keys, rank, track, nodes, cover, heap, late):
     """Choose `rounds` centers by Algorithm 2.
 
     Parameters
@@ -163,24 +243,21 @@ def run_rounds(
     rate : ``rate * cost`` is the smallest temperature of a round
     keys : of the temperatures and of the heavy race
     rank : nodes by best gain, largest first, or the first part of that list
-    queue, times : leaves by their first arrival, or the first part, and these arrivals
+    track : see `race`; its queue may be the first part only
     cover : as before the first round; holds the final state afterwards
     heap, late : empty heaps, for opened nodes and for redrawn arrivals
 
     Returns
     -------
     center (leaves), cost after each, the clusters they split, the bits of their cells, and the
-    number of rounds: fewer than asked for if `rank` or `queue` was too short to tell the next
+    number of rounds: fewer than asked for if `rank` or the queue was too short to tell the next
     """
     center = np.empty(rounds, np.int32)
     split_from = np.empty(rounds, np.int32)
     cell = np.empty(rounds, np.uint8)
     costs = np.empty(rounds, np.float64)
-    n_late, arrived = np.int64(0), np.int64(0)
     front, passed = np.int64(0), np.int64(0)
     leader = np.int64(root)  # the top with the best gain
-    most, left_over = nodes.best[leader], cost_left(leader, nodes)
-    clock = 0.0
     for t in range(rounds):
         if cover.state[leader] == COVERED:
             while front < rank.size and cover.state[rank[front]] == COVERED:
@@ -190,60 +267,17 @@ def run_rounds(
             leader = np.int64(rank[front])
             while cover.state[leader] == INSIDE:
                 leader = np.int64(nodes.parent[leader])
-            most, left_over = nodes.best[leader], cost_left(leader, nodes)
-        least_cost = cost_without(leader, nodes, cover) + left_over
-        coolest = min(rate * least_cost, _LARGEST) if least_cost > 0.0 else 0.0
-        temperature = coolest * (1.0 + uniform(combine(keys[0], np.uint64(t))))
-        threshold = _THRESHOLD * coolest
+        least_cost = cost_without(leader, nodes, cover) + cost_left(leader, nodes)
+        temperature, threshold = draw_temperature(t, least_cost, rate, keys[0])
         passed = mark_heavy(passed, threshold, rank, nodes, cover)
         if passed == rank.size < cover.state.size:
             return center, costs, split_from, cell, t
-        weight = heavy_below(root, nodes, cover)[0]
-        heavy_leaf, heavy_time, earliest = -1, 0.0, math.inf
-        if weight > 0.0:
-            heavy_time = exponential(combine(keys[1], np.uint64(t))) / weight
-            earliest = 0.0
-            if temperature > 0.0:
-                earliest = heavy_time * portable_exp((threshold - most) / temperature)
-        while True:
-            redrawn = n_late > 0 and (arrived == queue.size or -late.score[0] < times[arrived])
-            arrival = math.inf
-            if redrawn:
-                arrival = -late.score[0]
-            elif arrived < queue.size:
-                arrival = times[arrived]
-            if arrived == queue.size < leaf_key.size:
-                return center, costs, split_from, cell, t
-            if arrival - clock >= earliest and heavy_leaf < 0:
-                heavy_leaf, heavy_time, deficit, heap = search_heavy(
-                    root, heavy_time, most, temperature, t, branch_key, nodes, cover, heap
-                )
-                if temperature > 0.0:
-                    slow = ((threshold - most) + deficit) / temperature
-                    earliest = heavy_time * portable_exp(slow)
-            if arrival - clock >= earliest:
-                leaf = np.int64(heavy_leaf)
-                clock += earliest
-                break
-            if redrawn:
-                leaf, attempt = np.int64(late.number[0]), late.time[0]
-                n_late -= 1
-                drop_first(late, n_late)
-            else:
-                leaf, attempt = np.int64(queue[arrived]), 0.0
-                arrived += 1
-            if cover.state[2 * leaf] == COVERED:
-                continue
-            gain, top = gain_of(leaf, nodes, cover)
-            if top == LIGHT:
-                coin = uniform(combine(combine(leaf_key[leaf], _COIN), np.uint64(attempt)))
-                if coin < portable_exp((gain - threshold) / temperature):
-                    clock = arrival
-                    break
-            attempt += 1.0
-            again = arrival + delay_of(leaf_key[leaf], attempt) / nodes.weight[2 * leaf]
-            late = push(late, n_late, -again, leaf, attempt, 0.0)
-            n_late += 1
+        leaf, heap, late = race(
+            t, nodes.best[leader], temperature, threshold, root, keys[1], track, nodes, cover,
+            heap, late,
+        )  # fmt: skip
+        if leaf < 0:
+            return center, costs, split_from, cell, t
         center[t] = leaf
         split_from[t], cell[t] = take(leaf, t, threshold, nodes, cover)
         costs[t] = current_cost(cover)

@@ -11,7 +11,7 @@ from holdfast.centers._cover_kernels import INSIDE, LIGHT, Cover, Nodes, label_l
 from holdfast.centers._greedy_kernels import find_champions, order_ties, remaining_costs
 from holdfast.centers._heap_kernels import empty_heap
 from holdfast.centers._lineage_kernels import ancestors_among
-from holdfast.centers._race_kernels import first_arrivals, run_rounds
+from holdfast.centers._race_kernels import Track, first_arrivals, run_rounds
 from holdfast.grid._kernels import sort_rows
 from holdfast.seeding import purpose_key
 from holdfast.tree import Tree
@@ -101,11 +101,8 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
             min(epsilon, 1e300) / (6.0 * math.log(max(tree.total_weight, 2.0))),
             root,
             np.array([purpose_key(seed, "temperature"), purpose_key(seed, "race")]),
-            tree.branch_key,
-            tree.leaf_key,
             rank,
-            queue,
-            times[queue],
+            Track(tree.branch_key, tree.leaf_key, queue, times[queue]),
             nodes,
             cover,
             empty_heap(64),
@@ -139,6 +136,7 @@ def _empty_cover(nodes: Nodes, root: int) -> Cover:
         heavy_weight=np.zeros(n_inner),
         heavy_best=np.full(n_inner, -1.0),
         cost=np.array([total & (1 << 64) - 1, total >> 64], dtype=np.uint64),
+        clock=np.zeros(3),
     )
     cover.state[root] = LIGHT
     return cover
