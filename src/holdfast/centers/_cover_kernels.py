@@ -37,6 +37,8 @@ class Cover(NamedTuple):
     gain of the heavy tops below. The cost is a 128-bit integer (low word, high word) in units of
     2^-63 of the root's distance: sums and differences are exact after any number of rounds. The
     clock is the time of the race, and how many arrivals of the queue are over, how many redrawn.
+    `looked` is empty, or marks with ``run[0]`` the inner nodes on which the outcome depended other
+    than through their weight and best gain.
     """
 
     state: NDArray[np.uint8]
@@ -45,6 +47,8 @@ class Cover(NamedTuple):
     heavy_best: NDArray[np.float64]
     cost: NDArray[np.uint64]
     clock: NDArray[np.float64]
+    looked: NDArray[np.int32]
+    run: NDArray[np.int32]
 
 
 @kernel
@@ -136,6 +140,16 @@ def take(leaf, t, threshold, nodes, cover):
     if was_heavy or below:
         refresh_above(top, nodes, cover)
     return split_from, cell
+
+
+@kernel
+def look_above(leaf, nodes, cover):
+    """Mark the path above a leaf as looked at, where marks are kept."""
+    if cover.looked.size > 0:
+        p = np.int64(nodes.parent[2 * leaf])
+        while p >= 0:
+            cover.looked[p // 2] = cover.run[0]
+            p = np.int64(nodes.parent[p])
 
 
 @kernel

@@ -19,11 +19,12 @@ def find_champions(left, right, bit, closing, parent, best, leaf_key):
     gain : float64 (n_leaves,)
     above : int32 (n_leaves,), the leaf whose cluster it splits, -1 for the first center
     cell : uint8 (n_leaves,), its new cell is where all bits >= this one agree; 64 for all space
+    champion : int32 (n_leaves - 1,), the champion of each inner node
     """
     leaves = leaf_key.size
     gain = np.empty(leaves, np.float64)
     beaten_by = np.full(leaves, -1, np.int32)  # inner node where a leaf lost
-    champion = np.empty(max(leaves - 1, 1), np.int32)
+    champion = np.empty(leaves - 1, np.int32)
     first = 0
     for c in range(leaves - 1):
         i = closing[c]
@@ -40,18 +41,19 @@ def find_champions(left, right, bit, closing, parent, best, leaf_key):
     root = 2 * closing[leaves - 2] + 1 if leaves > 1 else 0
     gain[first] = best[root]
     # The cluster that a grouping node belongs to is that of the cell it is in.
+    owner = champion.copy()
     for c in range(leaves - 2, -1, -1):
         i = closing[c]
         p = parent[2 * i + 1]
         if p >= 0 and bit[p // 2] == bit[i]:
-            champion[i] = champion[p // 2]
+            owner[i] = owner[p // 2]
     above = np.empty(leaves, np.int32)
     cell = np.empty(leaves, np.uint8)
     for leaf in range(leaves):
         i = beaten_by[leaf]
-        above[leaf] = champion[i] if i >= 0 else -1
+        above[leaf] = owner[i] if i >= 0 else -1
         cell[leaf] = bit[i] if i >= 0 else 64
-    return gain, above, cell
+    return gain, above, cell, champion
 
 
 @kernel

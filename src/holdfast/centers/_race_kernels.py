@@ -26,6 +26,7 @@ from holdfast.centers._cover_kernels import (
     current_cost,
     gain_of,
     heavy_below,
+    look_above,
     refresh_above,
     take,
 )
@@ -92,6 +93,8 @@ def open_node(w, t, time, deficit, most, temperature, branch_key, nodes, cover):
 
     Returns score, node, time, deficit of the better child, then of the other (node -1 if none).
     """
+    if cover.looked.size > 0:
+        cover.looked[w] = cover.run[0]
     a, b = np.int64(nodes.left[w]), np.int64(nodes.right[w])
     if cover.state[2 * w + 1] == COVERED:
         weight_a, best_a = heavy_below(a, nodes, cover)
@@ -191,8 +194,10 @@ def race(t, most, temperature, threshold, root, race_key, track, nodes, cover, h
         arrival = math.inf
         if redrawn:
             arrival = -late.score[0]
+            look_above(np.int64(late.number[0]), nodes, cover)
         elif arrived < queue.size:
             arrival = times[arrived]
+            look_above(np.int64(queue[arrived]), nodes, cover)
         if arrival - clock[0] >= earliest and heavy_leaf < 0:
             heavy_leaf, heavy_time, deficit, heap = search_heavy(
                 root, heavy_time, most, temperature, t, track.branch_key, nodes, cover, heap

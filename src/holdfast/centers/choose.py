@@ -59,7 +59,7 @@ def choose_centers(tree: Tree, epsilon: float, max_centers: int, seed: int) -> C
 
 def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
     """Greedy for all k: a leaf's gain when it is taken is static, so one sort gives the order."""
-    gain, above, cell = find_champions(
+    gain, above, cell, _ = find_champions(
         tree.left, tree.right, tree.bit, tree.closing, tree.parent, tree.best, tree.leaf_key
     )
     order = np.argsort(-gain).astype(np.int32)
@@ -92,15 +92,15 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
     while rounds < n_centers:
         # A few centers need only the largest gains and the first arrivals in order.
         with ThreadPoolExecutor(1) as pool:
-            ranking = pool.submit(_smallest, -tree.best, share)
-            queue = _smallest(times, share)
+            ranking = pool.submit(smallest, -tree.best, share)
+            queue = smallest(times, share)
             rank = ranking.result()
-        cover = _empty_cover(nodes, root)
+        cover = empty_cover(nodes, root)
         center, cost, parent, cell, rounds = run_rounds(
             n_centers,
-            min(epsilon, 1e300) / (6.0 * math.log(max(tree.total_weight, 2.0))),
+            temperature_rate(epsilon, tree.total_weight),
             root,
-            np.array([purpose_key(seed, "temperature"), purpose_key(seed, "race")]),
+            round_keys(seed),
             rank,
             Track(tree.branch_key, tree.leaf_key, queue, times[queue]),
             nodes,
@@ -118,7 +118,7 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
     )
 
 
-def _smallest(values: NDArray[np.float64], share: int) -> NDArray[np.int32]:
+def smallest(values: NDArray[np.float64], share: int) -> NDArray[np.int32]:
     """Find the `share` smallest values, or all of them: their indices in order."""
     if share >= values.size // 4:
         return np.argsort(values).astype(np.int32)
@@ -126,7 +126,17 @@ def _smallest(values: NDArray[np.float64], share: int) -> NDArray[np.int32]:
     return first[np.argsort(values[first])].astype(np.int32)
 
 
-def _empty_cover(nodes: Nodes, root: int) -> Cover:
+def temperature_rate(epsilon: float, total_weight: float) -> float:
+    """Return the smallest lambda of a round over the cost of its greedy choice."""
+    return min(epsilon, 1e300) / (6.0 * math.log(max(total_weight, 2.0)))
+
+
+def round_keys(seed: int) -> NDArray[np.uint64]:
+    """Keys of the temperatures and of the heavy race."""
+    return np.array([purpose_key(seed, "temperature"), purpose_key(seed, "race")])
+
+
+def empty_cover(nodes: Nodes, root: int) -> Cover:
     """No center yet: the root is the only top, and the cost is that of its weight at distance 1."""
     n_inner = nodes.left.size
     total = int(nodes.weight[root]) << 63
@@ -137,6 +147,8 @@ def _empty_cover(nodes: Nodes, root: int) -> Cover:
         heavy_best=np.full(n_inner, -1.0),
         cost=np.array([total & (1 << 64) - 1, total >> 64], dtype=np.uint64),
         clock=np.zeros(3),
+        looked=np.empty(0, dtype=np.int32),
+        run=np.zeros(1, dtype=np.int32),
     )
     cover.state[root] = LIGHT
     return cover

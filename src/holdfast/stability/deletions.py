@@ -1,0 +1,253 @@
+"""Every single deletion, exactly, without refitting: Eq. 1 of [LHBP25] for the tree cost.
+
+Deleting one row changes counts and best gains on one root path (and lambda, through ln n and the
+cost); everything else keeps its keys. So: change the path, run the first k rounds, restore. And
+rows share a run: below a subtree into which a run never looked, it depends on the row only through
+what the subtree's best gain becomes. The run itself tells whether it looked.
+
+Flow: base run -> group rows by (subtree, its best gain without the row) -> one run a group -> groups
+whose run looked into their subtree go one level down -> overlaps of two cuts from their intervals.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from holdfast.centers._cover_kernels import Cover, Nodes
+from holdfast.centers._greedy_kernels import find_champions
+from holdfast.centers._heap_kernels import empty_heap
+from holdfast.centers._race_kernels import Track, first_arrivals
+from holdfast.centers.choose import empty_cover, round_keys, smallest, temperature_rate
+from holdfast.grid import Cells, Grid, collect_cells, place_grid
+from holdfast.grid._kernels import column_bounds
+from holdfast.pipeline import Settings, cluster_rows
+from holdfast.stability._deletion_kernels import (
+    Scratch,
+    deepest_path,
+    effects_at,
+    run_without,
+    step_down,
+)
+from holdfast.tree import Tree, build_tree
+
+__all__ = ["matched_after_deletions"]
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Cells of the first centers, run by run, as intervals of leaves; run 0 removes nothing."""
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    of_leaf: NDArray[np.int64]  # the run that tells what removing a row of this leaf does; or -1
+
+
+def matched_after_deletions(
+    X: NDArray[np.float64], ks: list[int], settings: Settings
+) -> NDArray[np.int64]:
+    """Rows that stay with their cluster when one row goes, for every row and every k.
+
+    Equal to refitting without each row in turn and matching the clusters of the two cuts.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features), dtype float64
+        At least two rows.
+    ks : list of int
+        Each from 1 to n - 1.
+    settings : Settings
+        Of the tree cost.
+
+    Returns
+    -------
+    ndarray of shape (n, len(ks)), dtype int64
+        The largest total overlap of a one-to-one matching of clusters, at most n - 1.
+
+    Notes
+    -----
+    A few hundred runs of max(ks) rounds, plus O(n depth), instead of n fits. Rows whose removal
+    moves the root's level (at most two a column), rows that stand for others that the grid cannot
+    tell apart, and all rows if max(ks) reaches the number of distinct rows, are refitted.
+    """
+    n_rows = X.shape[0]
+    settings = replace(settings, max_centers=max(ks))
+    lower, upper = column_bounds(X)
+    grid = place_grid(
+        lower, upper, settings.seed, random_shift=settings.random_shift, root_box=settings.root_box
+    )
+    cells = collect_cells(X, None, grid, settings.seed)
+    matched = np.full((n_rows, len(ks)), n_rows - 1, dtype=np.int64)
+    if max(ks) >= cells.weight.size:
+        refit = np.arange(n_rows)
+    else:
+        runs = _run_all(build_tree(cells, grid, settings.seed), max(ks), settings)
+        leaf_of_row = np.empty(n_rows, dtype=np.int64)
+        leaf_of_row[cells.order] = np.repeat(
+            np.arange(cells.weight.size), np.diff(cells.start).astype(np.int64)
+        )
+        _fill_matched(matched, ks, runs, leaf_of_row, cells)
+        unsettled = runs.of_leaf[leaf_of_row] < 0
+        unsettled[_rows_that_move_the_root(X, grid, settings)] = True
+        if cells.n_merged:
+            unsettled[cells.first_rows[np.diff(cells.start) > 1]] = True
+        refit = np.flatnonzero(unsettled)
+    if refit.size:
+        base = cluster_rows(X, None, settings)
+        cuts = [base.cut(k) for k in ks]
+        for row in refit:
+            without = cluster_rows(np.delete(X, row, axis=0), None, settings)
+            for j, k in enumerate(ks):
+                table = np.zeros((k, k), dtype=np.int64)
+                np.add.at(table, (np.delete(cuts[j], row), without.cut(k)), 1)
+                matched[row, j] = _best_matching(table)
+    return matched
+
+
+def _run_all(tree: Tree, rounds: int, settings: Settings) -> _Runs:
+    """Run the first rounds for every group of rows that could differ from another."""
+    n_leaves = tree.n_leaves
+    root = int(np.argmin(tree.parent))
+    fields = (tree.left, tree.right, tree.bit, tree.parent, tree.count, tree.best)
+    nodes = Nodes(*(np.ascontiguousarray(field).copy() for field in fields))
+    champion = find_champions(*fields[:3], tree.closing, tree.parent, tree.best, tree.leaf_key)[3]
+    cover: Cover = empty_cover(nodes, root)._replace(looked=np.zeros(n_leaves - 1, np.int32))
+    times = first_arrivals(tree.leaf_key, tree.count)
+    queue = smallest(times, 64 * rounds + 1024)
+    track = Track(tree.branch_key, tree.leaf_key, queue, times[queue])
+    scratch = _scratch_for(int(deepest_path(tree.closing, tree.parent)), rounds)
+    greedy = settings.epsilon == 0.0
+
+    def run(
+        leaves: NDArray[np.int32], watched: NDArray[np.int32], total: float
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_]]:
+        low = np.empty((leaves.size, rounds), np.int32)
+        high = np.empty_like(low)
+        rate = temperature_rate(settings.epsilon, total)
+        looked, enough = run_without(
+            leaves, watched, rate, root, round_keys(settings.seed), track, nodes, cover, champion,
+            empty_heap(64), empty_heap(1024), scratch, low, high,
+        )  # fmt: skip
+        return low, high, looked, enough
+
+    nothing = np.array([-1], dtype=np.int32)
+    low, high, _, _ = run(nothing, np.zeros(1, np.int32), tree.total_weight)
+    base_look = cover.looked == cover.run[0]
+    lows, highs = [low], [high]
+    of_leaf = np.full(n_leaves, -1, dtype=np.int64)
+    pending = np.arange(n_leaves, dtype=np.int32)
+    at = np.full(n_leaves, root, dtype=np.int32)
+    marks = base_look.astype(np.int32)
+    if marks[root // 2]:
+        step_down(pending, at, 1, nodes, marks)
+    done = 1
+    while pending.size:
+        best, first = effects_at(pending, at, nodes, champion, tree.leaf_key)
+        if not greedy:
+            first = np.minimum(first, 0)
+        keys = np.empty(pending.size, dtype=[("at", "i4"), ("best", "f8"), ("first", "i8")])
+        keys["at"], keys["best"], keys["first"] = at, best, first
+        _, picked, group = np.unique(keys, return_index=True, return_inverse=True)
+        low, high, looked, enough = run(pending[picked], at[picked], tree.total_weight - 1.0)
+        lows.append(low)
+        highs.append(high)
+        number = np.where(enough, done + np.arange(picked.size), -1)
+        done += picked.size
+        settled = ~(looked & enough)[group]
+        of_leaf[pending[settled]] = number[group[settled]]
+        pending, at = pending[~settled], at[~settled]
+        step_down(pending, at, 1, nodes, marks)
+    return _Runs(np.concatenate(lows), np.concatenate(highs), of_leaf)
+
+
+def _scratch_for(depth: int, rounds: int) -> Scratch:
+    touched = rounds * (depth + 2) + 2
+    return Scratch(
+        node=np.empty(depth + 2, np.int32),
+        weight=np.empty(depth + 2),
+        best=np.empty(depth + 2),
+        champion=np.empty(depth + 2, np.int32),
+        tops=np.empty(touched, np.int32),
+        covered=np.empty(touched, np.int32),
+    )
+
+
+def _fill_matched(
+    matched: NDArray[np.int64],
+    ks: list[int],
+    runs: _Runs,
+    leaf_of_row: NDArray[np.int64],
+    cells: Cells,
+) -> None:
+    """Overwrite the rows of `matched` whose removal changes a cut."""
+    run_of_row = runs.of_leaf[leaf_of_row]
+    start = cells.start.astype(np.int64)
+    for j, k in enumerate(ks):
+        low, high = runs.low[:, :k], runs.high[:, :k]
+        moved = ((low != low[0]) | (high != high[0])).any(axis=1)
+        rows = np.flatnonzero((run_of_row >= 0) & moved[run_of_row])
+        cells_of = np.concatenate((low, high), axis=1)[run_of_row[rows]]
+        patterns, which = np.unique(cells_of, axis=0, return_inverse=True)
+        old = _labels_at(low[0], high[0], leaf_of_row[rows])
+        for i, pattern in enumerate(patterns):
+            chosen = which.ravel() == i
+            table = _overlap(low[0], high[0], pattern[:k], pattern[k:], start)
+            new = _labels_at(pattern[:k], pattern[k:], leaf_of_row[rows[chosen]])
+            pairs, back = np.unique(
+                np.stack((old[chosen], new), axis=1), axis=0, return_inverse=True
+            )
+            values = np.empty(pairs.shape[0], dtype=np.int64)
+            for p, (a, b) in enumerate(pairs):
+                table[a, b] -= 1
+                values[p] = _best_matching(table)
+                table[a, b] += 1
+            matched[rows[chosen], j] = values[back.ravel()]
+
+
+def _labels_at(
+    low: NDArray[np.int32], high: NDArray[np.int32], leaves: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Cluster of each leaf: the last center whose cell contains it."""
+    label = np.zeros(leaves.size, dtype=np.int64)
+    for t in range(1, low.size):
+        label[(leaves >= low[t]) & (leaves < high[t])] = t
+    return label
+
+
+def _overlap(
+    low_a: NDArray[np.int32],
+    high_a: NDArray[np.int32],
+    low_b: NDArray[np.int32],
+    high_b: NDArray[np.int32],
+    start: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Count the rows in each pair of clusters of two cuts from the ends of their intervals."""
+    ends = np.unique(np.concatenate((low_a, high_a, low_b, high_b, [0, start.size - 1])))
+    segments = ends[:-1].astype(np.int64)
+    table = np.zeros((low_a.size, low_b.size), dtype=np.int64)
+    pair = (_labels_at(low_a, high_a, segments), _labels_at(low_b, high_b, segments))
+    np.add.at(table, pair, np.diff(start[ends]))
+    return table
+
+
+def _best_matching(table: NDArray[np.int64]) -> int:
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    return int(table[rows, columns].sum())
+
+
+def _rows_that_move_the_root(X: NDArray[np.float64], grid: Grid, settings: Settings) -> list[int]:
+    """Rows without which the bounding box is so much smaller that the root's level changes."""
+    if settings.root_box is not None or X.shape[0] < 3:
+        return []
+    lowest_two = np.partition(X, 1, axis=0)[:2]
+    highest_two = np.partition(X, -2, axis=0)[-2:]
+    rows = set(X.argmin(axis=0).tolist()) | set(X.argmax(axis=0).tolist())
+    movers = []
+    for row in rows:
+        lower = np.where(X[row] == lowest_two[0], lowest_two[1], lowest_two[0])
+        upper = np.where(X[row] == highest_two[1], highest_two[0], highest_two[1])
+        smaller = place_grid(lower, upper, settings.seed, random_shift=settings.random_shift)
+        if smaller.root_exponent != grid.root_exponent:
+            movers.append(row)
+    return movers
