@@ -154,7 +154,7 @@ class HierarchicalKMedian(
     def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None) -> None:
         rows: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, order="C")
         weight = _check_weight(sample_weight, rows.shape[0])
-        settings = self._check_parameters(rows, weight)
+        settings = self.settings_for(rows, weight)
         self.seed_, self.epsilon_ = settings.seed, settings.epsilon
         self.hierarchy_ = _cluster_weighted(rows, weight, settings)
         self.labels_ = self.hierarchy_.cut(self.n_clusters)
@@ -218,9 +218,10 @@ class HierarchicalKMedian(
         rows: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return rows
 
-    def _check_parameters(
-        self, rows: NDArray[np.float64], weight: NDArray[np.float64] | None
+    def settings_for(
+        self, rows: NDArray[np.float64], weight: NDArray[np.float64] | None = None
     ) -> Settings:
+        """Check the parameters against validated rows, and turn them into the pipeline's."""
         n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
         _check_integer("n_clusters", self.n_clusters)
         if self.n_clusters > n_rows:

@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone
 
 from holdfast.centers._cover_kernels import Cover, Nodes
 from holdfast.centers._greedy_kernels import find_champions
 from holdfast.centers._heap_kernels import empty_heap
 from holdfast.centers._race_kernels import Track, first_arrivals
 from holdfast.centers.choose import empty_cover, round_keys, smallest, temperature_rate
+from holdfast.estimator import HierarchicalKMedian
 from holdfast.grid import Cells, Grid, collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds
 from holdfast.pipeline import Settings, cluster_rows
@@ -32,7 +34,7 @@ from holdfast.stability._deletion_kernels import (
 )
 from holdfast.tree import Tree, build_tree
 
-__all__ = ["matched_after_deletions"]
+__all__ = ["match_deletions", "matched_after_deletions"]
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,17 @@ class _Runs:
 
 
 def matched_after_deletions(
-    X: NDArray[np.float64], ks: list[int], settings: Settings
+    estimator: HierarchicalKMedian, X: NDArray[np.float64], ks: list[int], seed: int
 ) -> NDArray[np.int64]:
+    """Rows that stay with their cluster when one row goes, for every row and every k.
+
+    What `match_deletions` gives for the parameters of an estimator with ``random_state=seed``.
+    """
+    model = clone(estimator).set_params(random_state=seed, n_clusters=1, max_centers=None)
+    return match_deletions(X, ks, model.settings_for(X))
+
+
+def match_deletions(X: NDArray[np.float64], ks: list[int], settings: Settings) -> NDArray[np.int64]:
     """Rows that stay with their cluster when one row goes, for every row and every k.
 
     Equal to refitting without each row in turn and matching the clusters of the two cuts.
