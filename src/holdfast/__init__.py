@@ -9,12 +9,41 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.hierarchy import Hierarchy
+    from holdfast.hierarchy.cost import k_median_cost, k_median_cost_to
+    from holdfast.stability import (
+        average_sensitivity,
+        clustering_distance,
+        match_labels,
+        row_influence,
+        suggest_k,
+        tune_epsilon,
+    )
 
-__all__ = ["HierarchicalKMedian", "Hierarchy", "__version__"]
+__all__ = [
+    "HierarchicalKMedian",
+    "Hierarchy",
+    "__version__",
+    "average_sensitivity",
+    "clustering_distance",
+    "k_median_cost",
+    "k_median_cost_to",
+    "match_labels",
+    "row_influence",
+    "suggest_k",
+    "tune_epsilon",
+]
 
 _HOMES = {
     "HierarchicalKMedian": "holdfast.estimator",
     "Hierarchy": "holdfast.hierarchy",
+    "average_sensitivity": "holdfast.stability",
+    "clustering_distance": "holdfast.stability",
+    "k_median_cost": "holdfast.hierarchy.cost",
+    "k_median_cost_to": "holdfast.hierarchy.cost",
+    "match_labels": "holdfast.stability",
+    "row_influence": "holdfast.stability",
+    "suggest_k": "holdfast.stability",
+    "tune_epsilon": "holdfast.stability",
 }
 
 

@@ -16,6 +16,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from holdfast.centers.euclidean import METRICS
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.cost import k_median_cost_to
 from holdfast.pipeline import Settings, cluster_rows
@@ -23,8 +24,11 @@ from holdfast.seeding import seed_from
 
 __all__ = ["HierarchicalKMedian"]
 
-AUTO_EPSILON = {"tree": 1.0}
+AUTO_EPSILON = {"tree": 1.0, "euclidean": 0.05}
 """What ``epsilon="auto"`` means for each cost."""
+
+EUCLIDEAN_CENTERS = 256
+"""How far the Euclidean cost goes where `max_centers` is None."""
 
 
 class HierarchicalKMedian(
@@ -47,17 +51,26 @@ class HierarchicalKMedian(
         Number of clusters in `labels_`. Every other number is a call of ``hierarchy_.cut`` away.
     epsilon : float or "auto", default="auto"
         How random the choice of centers is. 0 takes the best center each time, infinity any row;
-        in between, larger values move less when rows change and cost more. "auto" is 1.0, the
-        choice of [LHBP25]_.
-    cost : {"tree"}, default="tree"
-        The cost that is minimised. "tree" is the k-median cost on the randomly shifted tree.
+        in between, larger values move less when rows change and cost more. "auto" is 1.0 for the
+        tree cost, the choice of [LHBP25]_, and 0.05 for the Euclidean cost.
+    cost : {"tree", "euclidean"}, default="tree"
+        The cost that is minimised. "tree" is the k-median cost on the randomly shifted tree:
+        near-linear, and the steadiest. "euclidean" is the k-median cost itself, with the same
+        mechanism: closer clusters, above all in more than a few dimensions, for more time.
+    metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
+        The distance of the Euclidean cost. The tree cost knows only Euclidean distance.
     random_shift : bool, default=True
         Whether the grid is scaled and shifted at random. False is the deterministic tree for which
         [LHBP25]_, Lemma 4.2, shows that sensitivity grows with the number of rows.
     root_box : tuple of (array-like of shape (n_features,), float), default=None
         Lower corner and side of the root cube; only with ``random_shift=False``.
-    max_centers : int, default=None
-        Stop after this many centers; None goes on down to single rows.
+    max_centers : int or "all", default=None
+        Stop after this many centers. "all" goes on down to single rows; so does None for the tree
+        cost, while it stops at 256 for the Euclidean cost.
+    max_candidates : int, default=4096
+        For the Euclidean cost: centers are chosen among this many distinct rows, and scored by
+        them, when there are more; which ones is keyed by their content. All rows are then assigned
+        exactly.
     random_state : int, RandomState or None, default=0
         One 64-bit seed comes out of it. The default gives the same result every time.
 
@@ -113,18 +126,22 @@ class HierarchicalKMedian(
         n_clusters: int = 8,
         *,
         epsilon: float | Literal["auto"] = "auto",
-        cost: Literal["tree"] = "tree",
+        cost: Literal["tree", "euclidean"] = "tree",
+        metric: Literal["euclidean", "manhattan", "cosine"] = "euclidean",
         random_shift: bool = True,
         root_box: tuple[ArrayLike, float] | None = None,
-        max_centers: int | None = None,
+        max_centers: int | Literal["all"] | None = None,
+        max_candidates: int = 4096,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
         self.cost = cost
+        self.metric = metric
         self.random_shift = random_shift
         self.root_box = root_box
         self.max_centers = max_centers
+        self.max_candidates = max_candidates
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -163,10 +180,11 @@ class HierarchicalKMedian(
         self._n_features_out = int(self.n_clusters)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
-        """Label rows by the closest labelled cell that contains them.
+        """Label rows as if they had been there, without moving any center.
 
         Rows of the fit keep their labels (as long as `n_clusters` is at most the number of
-        distinct rows); rows outside all labelled cells belong to cluster 0.
+        distinct rows). Tree cost: the closest labelled cell that contains a row decides, cluster 0
+        outside all cells. Euclidean cost: the nested splits are replayed.
 
         Parameters
         ----------
@@ -230,17 +248,20 @@ class HierarchicalKMedian(
                 f"n_clusters must be at most the number of rows{of_weight}, n_samples={n_rows}; "
                 f"got n_clusters={self.n_clusters}."
             )
-        max_centers = n_rows
-        if self.max_centers is not None:
-            _check_integer("max_centers", self.max_centers)
-            if self.max_centers < self.n_clusters:
-                raise ValueError(
-                    f"max_centers must be at least n_clusters={self.n_clusters}, or None for the "
-                    f"whole hierarchy; got max_centers={self.max_centers}."
-                )
-            max_centers = min(int(self.max_centers), n_rows)
         if self.cost not in AUTO_EPSILON:
             raise ValueError(f"cost must be one of {sorted(AUTO_EPSILON)}; got {self.cost!r}.")
+        metrics = METRICS if self.cost == "euclidean" else METRICS[:1]
+        if self.metric not in metrics:
+            raise ValueError(
+                f"metric must be one of {list(metrics)} for cost={self.cost!r}; "
+                f"got {self.metric!r}."
+            )
+        if self.metric == "cosine" and not rows.any(axis=1).all():
+            raise ValueError(
+                'metric="cosine" needs rows that are not all zeros: they have no direction. Row '
+                f"{int(np.argmin(rows.any(axis=1)))} is. Remove such rows."
+            )
+        _check_integer("max_candidates", self.max_candidates)
         if self.random_shift not in (True, False):
             raise ValueError(f"random_shift must be True or False; got {self.random_shift!r}.")
         return Settings(
@@ -248,8 +269,24 @@ class HierarchicalKMedian(
             epsilon=_check_epsilon(self.epsilon, self.cost),
             random_shift=bool(self.random_shift),
             root_box=self._check_root_box(rows),
-            max_centers=max_centers,
+            max_centers=self._check_max_centers(n_rows),
+            cost=self.cost,
+            metric=self.metric,
+            max_candidates=int(self.max_candidates),
         )
+
+    def _check_max_centers(self, n_rows: int) -> int:
+        if self.max_centers is None and self.cost == "euclidean":
+            return min(max(EUCLIDEAN_CENTERS, self.n_clusters), n_rows)
+        if self.max_centers is None or self.max_centers == "all":
+            return n_rows
+        _check_integer("max_centers", self.max_centers, ', "all" or None')
+        if self.max_centers < self.n_clusters:
+            raise ValueError(
+                f'max_centers must be at least n_clusters={self.n_clusters}, or "all" for the '
+                f"whole hierarchy; got max_centers={self.max_centers}."
+            )
+        return min(int(self.max_centers), n_rows)
 
     def _check_root_box(
         self, rows: NDArray[np.float64]
@@ -300,9 +337,9 @@ def _cluster_weighted(
     return replace(hierarchy, finest=finest, center_indices=center_indices)
 
 
-def _check_integer(name: str, value: Any) -> None:
+def _check_integer(name: str, value: Any, otherwise: str = "") -> None:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
+        raise ValueError(f"{name} must be an integer of at least 1{otherwise}; got {value!r}.")
 
 
 def _check_epsilon(epsilon: Any, cost: str) -> float:

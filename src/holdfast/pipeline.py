@@ -1,5 +1,6 @@
-"""The whole data flow: points -> cells -> tree -> centers -> hierarchy."""
+"""The whole data flow, from points to a hierarchy, for both costs."""
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.centers import choose_centers
+from holdfast.centers.euclidean import (
+    METRICS,
+    choose_by_distance,
+    collect_locations,
+    prepare_rows,
+)
 from holdfast.grid import collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds
-from holdfast.hierarchy import Hierarchy, build_hierarchy
+from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
+from holdfast.hierarchy.replay import build_split_locator
 from holdfast.tree import build_tree
 
 __all__ = ["Settings", "cluster_rows"]
@@ -29,6 +37,10 @@ class Settings:
     random_shift : bool
     root_box : tuple of (corner, side) or None
     max_centers : int
+    cost : {"tree", "euclidean"}
+    metric : {"euclidean", "manhattan", "cosine"}
+        Only for the Euclidean cost, as is the next.
+    max_candidates : int
     """
 
     seed: int
@@ -36,15 +48,24 @@ class Settings:
     random_shift: bool
     root_box: tuple[Any, float] | None
     max_centers: int
+    cost: str = "tree"
+    metric: str = "euclidean"
+    max_candidates: int = 4096
 
 
 def cluster_rows(
     X: NDArray[np.float64], weight: NDArray[np.float64] | None, settings: Settings
 ) -> Hierarchy:
-    """Build the hierarchy of the rows of `X`, each counting as often as its positive weight says.
+    """Build the hierarchy of the rows of `X`, each counting as often as its positive weight says."""
+    if settings.cost == "euclidean":
+        return _cluster_by_distance(X, weight, settings)
+    return _cluster_on_tree(X, weight, settings)
 
-    O(n d + n log n) time for fixed precision; see docs/how_it_works.md.
-    """
+
+def _cluster_on_tree(
+    X: NDArray[np.float64], weight: NDArray[np.float64] | None, settings: Settings
+) -> Hierarchy:
+    """Points -> cells -> tree -> centers -> hierarchy, in O(n d + n log n) time."""
     seed = settings.seed
     lower, upper = column_bounds(X)
     grid = place_grid(
@@ -66,3 +87,42 @@ def cluster_rows(
     tree = build_tree(cells, grid, seed)
     centers = choose_centers(tree, settings.epsilon, settings.max_centers, seed)
     return build_hierarchy(centers, cells, grid, settings.max_centers)
+
+
+def _cluster_by_distance(
+    X: NDArray[np.float64], weight: NDArray[np.float64] | None, settings: Settings
+) -> Hierarchy:
+    """Points -> distinct locations -> centers -> hierarchy, without a grid.
+
+    O(s^2 d log k) time for s candidates and k centers, and O(n d) times the splits that a row sees.
+    """
+    metric = METRICS.index(settings.metric)
+    exponent = math.frexp(float(np.abs(X).max()))[1]
+    rows = prepare_rows(X, metric, exponent)
+    locations = collect_locations(rows, weight, settings.seed)
+    center, parent = choose_by_distance(
+        locations,
+        settings.epsilon,
+        settings.max_centers,
+        settings.max_candidates,
+        metric,
+        settings.seed,
+    )
+    center_rows = locations.first_rows[center]
+    locator = build_split_locator(rows[center_rows], parent, metric, exponent)
+    label, costs = locator.replay(rows[locations.first_rows], locations.weight)
+    label[center] = np.arange(center.size)  # also where a distance has underflowed to 0
+    finest = np.empty(X.shape[0], dtype=np.int32)
+    finest[locations.order] = np.repeat(label, np.diff(locations.start))
+    if settings.metric != "cosine":
+        costs = np.ldexp(costs, exponent)
+    return assemble_hierarchy(
+        center_rows,
+        parent,
+        costs * locations.weight_unit,
+        finest,
+        locator,
+        locations.order,
+        locations.start,
+        settings.max_centers,
+    )

@@ -16,7 +16,7 @@ from holdfast.grid._kernels import (
 from holdfast.grid.place import Grid
 from holdfast.seeding import purpose_key
 
-__all__ = ["Cells", "collect_cells"]
+__all__ = ["Cells", "collect_cells", "to_fixed_point"]
 
 MAX_ROWS = 1 << 30
 """Nodes are numbered by 32-bit integers, two to a row."""
@@ -93,13 +93,13 @@ def collect_cells(
     if weight is None:
         leaf_weight = np.diff(start).astype(np.float64)
     else:
-        weight, unit = _to_fixed_point(weight)
+        weight, unit = to_fixed_point(weight)
         leaf_weight = sum_weights(weight, order, start)
     key = content_keys(X, purpose_key(seed, "row"))[order[start[:-1]]]
     return Cells(coordinates, leaf_weight, unit, key, order, start, n_merged)
 
 
-def _to_fixed_point(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def to_fixed_point(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Weights as integers below 2^53 in all, so that sums are exact in any order.
 
     Integer weights stay as they are. Fractional ones are rounded to a multiple of a power of two

@@ -1,5 +1,5 @@
 """Centers -> nested cuts, costs, linkage, labels of new rows."""
 
-from holdfast.hierarchy.model import Hierarchy, build_hierarchy
+from holdfast.hierarchy.model import Hierarchy, assemble_hierarchy, build_hierarchy
 
-__all__ = ["Hierarchy", "build_hierarchy"]
+__all__ = ["Hierarchy", "assemble_hierarchy", "build_hierarchy"]

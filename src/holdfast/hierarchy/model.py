@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,16 @@ from holdfast.centers import CenterSequence
 from holdfast.centers._lineage_kernels import ancestors_among
 from holdfast.grid import Cells, Grid
 from holdfast.hierarchy._kernels import merge_rows
-from holdfast.hierarchy.locate import CellLocator, build_locator
+from holdfast.hierarchy.locate import build_locator
 
-__all__ = ["Hierarchy", "build_hierarchy"]
+__all__ = ["Hierarchy", "Locator", "assemble_hierarchy", "build_hierarchy"]
+
+
+class Locator(Protocol):
+    """Finds the finest cluster of any row."""
+
+    def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the last cluster that each row belongs to."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -28,20 +36,21 @@ class Hierarchy:
     center_indices : ndarray of shape (n_centers,), dtype int64
         Row of each center, in the order chosen.
     costs : ndarray of shape (n_centers,), dtype float64
-        COST_T(P, S_k) for k = 1 .. n_centers: the k-median cost on the tree after k centers.
+        Cost after k = 1 .. n_centers centers: COST_T(P, S_k) on the tree, or for the Euclidean cost
+        the sum of distances of rows to the center of their own cluster.
     parent : ndarray of shape (n_centers,), dtype int32
         The cluster that cluster t split from; -1 for cluster 0.
     finest : ndarray of shape (n_rows,), dtype int32
         The labels of the last cut, from which `parent` leads to every other one.
-    locator : CellLocator
-        Finds the finest labelled cell of any row.
+    locator : Locator
+        Finds the finest cluster of any row.
     """
 
     center_indices: NDArray[np.int64]
     costs: NDArray[np.float64]
     parent: NDArray[np.int32]
     finest: NDArray[np.int32]
-    locator: CellLocator
+    locator: Locator
 
     @property
     def n_centers(self) -> int:
@@ -96,7 +105,11 @@ class Hierarchy:
         return merges
 
     def predict(self, X: NDArray[np.float64], k: int) -> NDArray[np.int32]:
-        """Label rows by the closest labelled cell that contains them.
+        """Label rows as if they had been there, without moving any center.
+
+        Tree cost: the closest labelled cell that contains the row; cluster 0 outside all cells.
+        Euclidean cost: the nested splits are replayed, a row moves to a new center where that is
+        closer.
 
         Parameters
         ----------
@@ -107,7 +120,6 @@ class Hierarchy:
         Returns
         -------
         ndarray of shape (n,), dtype int32
-            Rows outside all labelled cells belong to cluster 0.
         """
         ancestors = self._ancestors(k)
         return ancestors[self.locator.finest(X)]
@@ -128,25 +140,45 @@ class Hierarchy:
 def build_hierarchy(
     centers: CenterSequence, cells: Cells, grid: Grid, max_centers: int
 ) -> Hierarchy:
-    """Translate centers from leaves to rows; rows beyond the first of a leaf split off last.
-
-    Those later rows follow in the order of their leaves, then of content and row number, at cost 0.
-    """
-    n_leaves, n_rows = cells.start.size - 1, cells.order.size
-    finest = np.empty(n_rows, dtype=np.int32)
+    """Translate centers of the tree from leaves to rows."""
+    finest = np.empty(cells.order.size, dtype=np.int32)
     finest[cells.order] = np.repeat(centers.label, np.diff(cells.start))
-    first_rows = cells.first_rows
-    center_rows = first_rows[centers.leaf].astype(np.int64)
-    parent, costs = centers.parent, centers.cost
-    n_repeats = min(max_centers, n_rows) - n_leaves
-    if n_repeats > 0:
-        is_first = np.zeros(n_rows, dtype=np.bool_)
-        is_first[cells.start[:-1]] = True
-        repeats = cells.order[~is_first][:n_repeats].astype(np.int64)
+    return assemble_hierarchy(
+        cells.first_rows[centers.leaf].astype(np.int64),
+        centers.parent,
+        centers.cost,
+        finest,
+        build_locator(centers, cells, grid),
+        cells.order,
+        cells.start,
+        max_centers,
+    )
+
+
+def assemble_hierarchy(
+    center_rows: NDArray[np.int64],
+    parent: NDArray[np.int32],
+    costs: NDArray[np.float64],
+    finest: NDArray[np.int32],
+    locator: Locator,
+    order: NDArray[np.integer],
+    start: NDArray[np.integer],
+    max_centers: int,
+) -> Hierarchy:
+    """Make a hierarchy; where all locations are centers, repeated rows split off last, at cost 0.
+
+    They follow location by location (``order[start[i]:start[i + 1]]``), then by row number.
+    """
+    n_locations = start.size - 1
+    n_repeats = min(max_centers, order.size) - n_locations
+    if n_repeats > 0 and center_rows.size == n_locations:
+        is_first = np.zeros(order.size, dtype=np.bool_)
+        is_first[start[:-1]] = True
+        repeats = order[~is_first][:n_repeats].astype(np.int64)
         parent = np.concatenate((parent, finest[repeats]))
         costs = np.concatenate((costs, np.zeros(n_repeats)))
         center_rows = np.concatenate((center_rows, repeats))
-        finest[repeats] = np.arange(n_leaves, n_leaves + n_repeats, dtype=np.int32)
+        finest[repeats] = np.arange(n_locations, n_locations + n_repeats, dtype=np.int32)
     for array in (center_rows, costs, parent, finest):
         array.flags.writeable = False
-    return Hierarchy(center_rows, costs, parent, finest, build_locator(centers, cells, grid))
+    return Hierarchy(center_rows, costs, parent, finest, locator)

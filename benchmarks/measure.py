@@ -1,0 +1,108 @@
+"""One measurement, in a process of its own: ``python measure.py JSON`` prints JSON.
+
+Input: clusterer, rows, options and the quantity to measure, ``seconds`` or ``memory``. The clusterer
+is warmed up on few rows of the same kind first, so that compilation and imports are not counted.
+"""
+
+import ctypes
+import gc
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from clusterers import CLUSTERERS
+from inputs import Rows, make_rows
+
+WARM_UP_ROWS = 20_000
+# A naive loop over as many rows as that would never end; its cost has nothing to warm up.
+WARM_UP_ROWS_NAIVE = 20
+# Short runs are repeated up to this many seconds, and the best counts.
+LONG_ENOUGH = 0.3
+
+_STATUS = Path("/proc/self/status")
+_CLEAR_REFS = Path("/proc/self/clear_refs")
+
+
+def measure_seconds(run: Callable[[], Any]) -> dict[str, float]:
+    """Return the least time of one run, of as many as fit into `LONG_ENOUGH`; at least one."""
+    best, spent, count = float("inf"), 0.0, 0
+    gc.collect()
+    while spent < LONG_ENOUGH:
+        start = time.perf_counter()
+        result = run()
+        elapsed = time.perf_counter() - start
+        del result
+        best, spent, count = min(best, elapsed), spent + elapsed, count + 1
+    return {"seconds": best, "runs": count}
+
+
+def measure_memory(run: Callable[[], Any]) -> dict[str, float]:
+    """Return the growth in bytes of resident memory during a run: its peak, and what stays.
+
+    Where the kernel can reset the peak (Linux) it is exact. Elsewhere the peak of the process so
+    far is the base; rows are made in place, so that it is hardly above what is in use.
+    """
+    gc.collect()
+    _return_freed_memory()
+    if _reset_peak():
+        before = _read_status("VmRSS")
+        result = run()
+        peak, after = _read_status("VmHWM"), _read_status("VmRSS")
+        del result
+        return {"peak": peak - before, "kept": after - before, "reset": 1}
+    before = _peak_of_process()
+    result = run()
+    peak = _peak_of_process()
+    del result
+    return {"peak": peak - before, "reset": 0}
+
+
+def _return_freed_memory() -> None:
+    """Hand memory that is free but still resident back, or the run could use it unnoticed."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):
+        pass  # not glibc
+
+
+def _reset_peak() -> bool:
+    try:
+        _CLEAR_REFS.write_text("5")
+        return _read_status("VmHWM") < 1.02 * _read_status("VmRSS")
+    except (OSError, KeyError):
+        return False
+
+
+def _read_status(name: str) -> int:
+    """Return a field of /proc/self/status, in bytes."""
+    lines = (line.split() for line in _STATUS.read_text().splitlines())
+    fields = {words[0].rstrip(":"): words[1:] for words in lines if words}
+    return int(fields[name][0]) * 1024
+
+
+def _peak_of_process() -> int:
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+MEASURES = {"seconds": measure_seconds, "memory": measure_memory}
+
+
+def main() -> None:
+    task = json.loads(sys.argv[1])
+    clusterer, options = CLUSTERERS[task["clusterer"]], task["options"]
+    rows = Rows(**task["rows"])
+    few = WARM_UP_ROWS_NAIVE if task["clusterer"] == "naive" else WARM_UP_ROWS
+    clusterer.run(make_rows(replace(rows, n=min(rows.n, few))), **options)
+    X = make_rows(rows)
+    print(json.dumps(MEASURES[task["quantity"]](lambda: clusterer.run(X, **options))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Time of whole and partial hierarchies against the peers'."""
+
+from dataclasses import replace
+from typing import Any
+
+from inputs import Rows, scale_size
+from table import Row
+from tasks import Fit, Group, Results, Settings, Task
+
+MILLION = 1e6
+
+
+def fit_holdfast(rows: Rows, **options: Any) -> Fit:
+    return Fit("holdfast", rows, tuple(sorted(options.items())))
+
+
+def fit_whole(rows: Rows, epsilon: float = 1.0) -> Fit:
+    """Our whole hierarchy, down to single rows."""
+    return fit_holdfast(rows, n_clusters=8, epsilon=epsilon)
+
+
+def fit_genie(rows: Rows) -> Fit:
+    return Fit("genie", rows, (("n_clusters", 8),))
+
+
+def fit_bisecting(rows: Rows) -> Fit:
+    return Fit("bisecting", rows, (("n_clusters", 100),))
+
+
+def compare(
+    what: str,
+    results: Results,
+    ours: Fit,
+    peer: Fit,
+    *,
+    limit: float | None = None,
+    aim: float | None = None,
+) -> Row:
+    """One row: our best time against the peer's."""
+    return Row(what, results.best(ours), results.best(peer), peer.name, limit=limit, aim=aim)
+
+
+def _million(settings: Settings, d: int = 3) -> Rows:
+    return Rows(scale_size(MILLION, settings.scale), d)
+
+
+def plan_genie(settings: Settings) -> list[Task]:
+    rows = _million(settings)
+    ours = [fit_whole(rows, epsilon) for epsilon in (1.0, 0.0, 0.1, 10.0)]
+    return [*ours, fit_genie(rows)]
+
+
+def list_genie(settings: Settings, results: Results) -> list[Row]:
+    rows = _million(settings)
+    limits: dict[float, dict[str, float]] = {
+        1.0: {"limit": 0.5, "aim": 0.2},
+        0.0: {"limit": 0.15, "aim": 0.05},
+        0.1: {},
+        10.0: {},
+    }
+    listed = []
+    for epsilon, limit in limits.items():
+        greedy = " (greedy)" if epsilon == 0.0 else ""
+        what = f"{rows.title}, whole hierarchy, epsilon {epsilon:g}{greedy}"
+        listed.append(compare(what, results, fit_whole(rows, epsilon), fit_genie(rows), **limit))
+    return listed
+
+
+def _fit_hundred(rows: Rows) -> Fit:
+    return fit_holdfast(rows, n_clusters=100, max_centers=100)
+
+
+def plan_bisecting(settings: Settings) -> list[Task]:
+    rows = _million(settings)
+    return [_fit_hundred(rows), fit_bisecting(rows)]
+
+
+def list_bisecting(settings: Settings, results: Results) -> list[Row]:
+    rows = _million(settings)
+    what = f"{rows.title}, 100 centers"
+    return [compare(what, results, _fit_hundred(rows), fit_bisecting(rows), limit=0.25)]
+
+
+def plan_ward(settings: Settings) -> list[Task]:
+    rows = Rows(scale_size(20_000, settings.scale))
+    return [fit_whole(rows), Fit("ward", rows)]
+
+
+def list_ward(settings: Settings, results: Results) -> list[Row]:
+    rows = Rows(scale_size(20_000, settings.scale))
+    what = f"{rows.title}, whole hierarchy"
+    return [compare(what, results, fit_whole(rows), Fit("ward", rows), limit=0.03)]
+
+
+def _pair_shapes(settings: Settings) -> list[tuple[Fit, Fit]]:
+    """Other dimensions and tails.
+
+    In 10 and 50 dimensions the peer is BisectingKMeans: from 5,000 to 20,000 rows Genie's time grew
+    with about the square of n there, which would make 1e6 rows most of an hour, or many hours.
+    """
+    n = scale_size(MILLION, settings.scale)
+    shapes = [Rows(n, 2), Rows(n, 3, "cauchy"), Rows(n, 10), Rows(n, 50)]
+    return [
+        (fit_whole(rows), fit_genie(rows) if rows.d <= 3 else fit_bisecting(rows))
+        for rows in shapes
+    ]
+
+
+def plan_shapes(settings: Settings) -> list[Task]:
+    return [task for pair in _pair_shapes(settings) for task in pair]
+
+
+def list_shapes(settings: Settings, results: Results) -> list[Row]:
+    return [
+        compare(f"{ours.rows.title}, whole hierarchy", results, ours, peer)
+        for ours, peer in _pair_shapes(settings)
+    ]
+
+
+def _fit_large(settings: Settings) -> Fit:
+    rows = Rows(scale_size(10 * MILLION, settings.scale))
+    return fit_holdfast(rows, n_clusters=1000, max_centers=1000)
+
+
+def plan_large(settings: Settings) -> list[Task]:
+    return [_fit_large(settings), fit_whole(_million(settings))]
+
+
+def list_large(settings: Settings, results: Results) -> list[Row]:
+    large, reference = _fit_large(settings), fit_whole(_million(settings))
+    row = compare(f"{large.rows.title}, 1,000 centers", results, large, reference)
+    return [replace(row, against=f"ours, {reference.rows.n:,} rows")]
+
+
+def _pair_smaller(settings: Settings) -> list[tuple[Fit, Fit]]:
+    pairs = []
+    for peer, sizes in ((fit_genie, (1e4, 1e5)), (fit_bisecting, (1e4, 1e5))):
+        for n in sizes:
+            # BisectingKMeans is asked for 100 clusters, whatever the scale.
+            rows = Rows(max(scale_size(n, settings.scale), 100))
+            ours = fit_whole(rows) if peer is fit_genie else _fit_hundred(rows)
+            pairs.append((ours, peer(rows)))
+    for n in (2_000, 6_000):
+        rows = Rows(max(scale_size(n, settings.scale), 8))
+        pairs.append((fit_whole(rows), Fit("ward", rows)))
+    return pairs
+
+
+def plan_smaller(settings: Settings) -> list[Task]:
+    return [task for pair in _pair_smaller(settings) for task in pair]
+
+
+def list_smaller(settings: Settings, results: Results) -> list[Row]:
+    listed = []
+    for ours, peer in _pair_smaller(settings):
+        extent = "100 centers" if peer.clusterer == "bisecting" else "whole hierarchy"
+        listed.append(compare(f"{ours.rows.title}, {extent}", results, ours, peer))
+    return listed
+
+
+GROUPS = (
+    Group("genie", "whole hierarchies of a million rows", plan_genie, list_genie),
+    Group("bisecting", "a hundred centers of a million rows", plan_bisecting, list_bisecting),
+    Group("ward", "20,000 rows against Ward linkage", plan_ward, list_ward),
+    Group("shapes", "other dimensions and tails", plan_shapes, list_shapes),
+    Group("large", "ten million rows", plan_large, list_large),
+    Group("smaller", "fewer rows against all peers", plan_smaller, list_smaller),
+)

@@ -1,0 +1,134 @@
+"""What there is to measure: tasks, each run in a process of its own, in groups."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from clusterers import CLUSTERERS
+from inputs import Rows
+from table import Row
+
+HERE = Path(__file__).resolve().parent
+
+Numbers = dict[str, float]
+
+
+class MeasurementError(Exception):
+    """A measurement that came to no result."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The size of all inputs relative to the full benchmark, and how often each task is run."""
+
+    scale: float
+    repeats: int
+
+
+class Task(Protocol):
+    """Something to measure; equal tasks are measured once and shared between groups."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def packages(self) -> tuple[str, ...]: ...
+
+    def run(self) -> Numbers: ...
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One clusterer on one input, after a warm-up."""
+
+    clusterer: str
+    rows: Rows
+    options: tuple[tuple[str, Any], ...] = ()
+    quantity: Literal["seconds", "memory"] = "seconds"
+
+    @property
+    def title(self) -> str:
+        options = "".join(f", {name}={value}" for name, value in self.options)
+        return f"{self.name}, {self.rows.title}{options}: {self.quantity}"
+
+    @property
+    def name(self) -> str:
+        return CLUSTERERS[self.clusterer].title
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        return (CLUSTERERS[self.clusterer].package,)
+
+    def run(self) -> Numbers:
+        task = {**asdict(self), "options": dict(self.options)}
+        numbers: Numbers = json.loads(run_python([str(HERE / "measure.py"), json.dumps(task)]))
+        return numbers
+
+
+def run_python(arguments: Sequence[str], **environment: str | None) -> str:
+    """Return the output of a fresh interpreter; environment variables set to None are removed.
+
+    Idle threads wait passively: threads of one process that spin would slow the next one down.
+    """
+    merged = {**os.environ, "OMP_WAIT_POLICY": "passive", **environment}
+    kept = {name: value for name, value in merged.items() if value is not None}
+    done = subprocess.run(
+        [sys.executable, *arguments], env=kept, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        shown = done.stderr.strip() or "no message; out of memory, if the status is -9"
+        raise MeasurementError(f"exit status {done.returncode}: {shown}")
+    return done.stdout
+
+
+@dataclass
+class Results:
+    """Numbers of all finished repeats of each task."""
+
+    repeats: dict[Task, list[Numbers]] = field(default_factory=dict)
+
+    def add(self, task: Task, numbers: Numbers) -> None:
+        self.repeats.setdefault(task, []).append(numbers)
+
+    def best(self, task: Task, name: str = "seconds") -> float:
+        """Return the least value of all repeats."""
+        return min(numbers[name] for numbers in self.repeats[task])
+
+    def worst(self, task: Task, name: str) -> float:
+        """Return the largest value of all repeats."""
+        return max(numbers[name] for numbers in self.repeats[task])
+
+    def has(self, task: Task, name: str) -> bool:
+        return all(name in numbers for numbers in self.repeats[task])
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tasks whose repeats take turns, so that noise hits all of them, and rows made from them."""
+
+    name: str
+    title: str
+    plan: Callable[[Settings], Sequence[Task]]
+    list_rows: Callable[[Settings, Results], list[Row]]
+
+
+def order_turns(
+    groups: Sequence[Group], settings: Settings
+) -> Mapping[str, list[tuple[Task, int]]]:
+    """Return, for each group by name, its (task, repeat) in turn, without those of earlier groups."""
+    seen: set[tuple[Task, int]] = set()
+    turns: dict[str, list[tuple[Task, int]]] = {}
+    for group in groups:
+        tasks = group.plan(settings)
+        turns[group.name] = []
+        for repeat in range(settings.repeats):
+            for task in tasks:
+                if (task, repeat) not in seen:
+                    seen.add((task, repeat))
+                    turns[group.name].append((task, repeat))
+    return turns

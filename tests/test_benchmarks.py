@@ -1,0 +1,177 @@
+"""The benchmarks run, finish, continue and report; no figure that they measure is tested here."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+RUN = BENCHMARKS / "run.py"
+
+# All groups, with figures that follow known laws in the place of measured ones: everything but the
+# measuring itself, within seconds and without the peers.
+INVENTED = """
+import sys
+import run, startup, tasks
+
+SECONDS = {
+    "holdfast": lambda n: 1e-6 * n**1.1,
+    "naive": lambda n: 1e-9 * n**3,
+    "genie": lambda n: 1e-6 * n**1.1 / 0.3,
+    "bisecting": lambda n: 1e-6 * n**1.1 / 0.5,
+    "ward": lambda n: 1e-6 * n**1.1 / 0.02,
+}
+
+def invent_fit(task):
+    seconds = SECONDS[task.clusterer](task.rows.n)
+    return {"seconds": seconds, "peak": 200.0 * task.rows.n, "kept": 50.0 * task.rows.n, "reset": 1}
+
+def invent_start(task):
+    return {"cold": 10.0, "warm": 2.0, "files": 5, "added": 0, "blocked": 0}
+
+tasks.Fit.run = invent_fit
+startup.Import.run = lambda task: {"seconds": 1.0}
+startup.FirstFit.run = invent_start
+run.find_missing = lambda tasks: []
+sys.exit(run.main())
+"""
+
+
+def command(folder: Path, only: str, repeats: int) -> list[str]:
+    size = ["--scale", "0.001", "--repeats", str(repeats)]
+    return [sys.executable, str(RUN), "--only", only, *size, "--output", str(folder)]
+
+
+def execute(call: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    merged = {**os.environ, **environment}
+    return subprocess.run(call, env=merged, capture_output=True, text=True, check=False)
+
+
+def check_table(folder: Path, printed: str) -> list[dict[str, Any]]:
+    """Rows of a run, each of which must be in the printed table and in the report too."""
+    rows = json.loads((folder / "results.json").read_text())["rows"]
+    report = (folder / "results.md").read_text()
+    for row in rows:
+        assert row["what"] in printed
+        assert f"| {row['what']}" in report
+        assert row["ours"] is not None or row["peer"] is not None
+    judged = [row["met"] for row in rows if row["limit"] is not None]
+    last = printed.splitlines()[-1]
+    assert last.startswith(f"{sum(judged)} of {len(judged)} limits met")
+    return rows
+
+
+def test_table_of_all_groups_follows_from_the_figures(tmp_path: Path):
+    call = [sys.executable, "-c", INVENTED, "--output", str(tmp_path)]
+    done = execute(call, PYTHONPATH=str(BENCHMARKS))
+    assert done.returncode == 0, done.stderr
+    rows = check_table(tmp_path, done.stdout)
+    verdicts = {row["what"]: row["met"] for row in rows if row["limit"] is not None}
+    assert verdicts == {
+        "1,000,000 x 3, whole hierarchy, epsilon 1": True,
+        "1,000,000 x 3, whole hierarchy, epsilon 0 (greedy)": False,
+        "1,000,000 x 3, 100 centers": False,
+        "20,000 x 3, whole hierarchy": True,
+        "exponent of time, 10,000 to 3,000,000 rows": True,
+        "1,000,000 x 3, whole hierarchy: memory beyond the input": True,
+        "import holdfast": True,
+        "from holdfast import HierarchicalKMedian": True,
+        "first fit, fresh process, empty cache": True,
+        "first fit, fresh process, warm cache": False,
+        "first fit, package folder read-only, warm cache": False,
+    }
+    assert done.stdout.count("MISSED") == 4
+    assert "met, aim not" in done.stdout
+    figures = {row["what"]: row for row in rows}
+    growth = figures["exponent of time, 10,000 to 3,000,000 rows"]["ours"]
+    assert growth == pytest.approx(1.1)
+    assert figures["exponent of naive counting"]["peer"] == pytest.approx(3.0)
+    extrapolated = [row["peer"] for row in rows if row["against"] == "naive, extrapolated"]
+    assert extrapolated == [pytest.approx(1e9)]
+    shown = {row["what"] for row in rows if row["limit"] is None}
+    for what in (
+        "1,000,000 x 2, whole hierarchy",
+        "1,000,000 x 10, whole hierarchy",
+        "1,000,000 x 50, whole hierarchy",
+        "1,000,000 x 3, whole hierarchy, epsilon 0.1",
+        "1,000,000 x 3, whole hierarchy, epsilon 10",
+        "1,000,000 x 3, heavy-tailed (Cauchy), whole hierarchy",
+        "10,000,000 x 3, 1,000 centers",
+    ):
+        assert what in shown
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Folder and printed table of a small run that needs no peer."""
+    folder = tmp_path_factory.mktemp("results")
+    done = execute(command(folder, "memory,naive", 1))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder, done.stdout
+
+
+def test_table_of_a_measured_run_is_complete(measured: tuple[Path, str]):
+    rows = check_table(*measured)
+    assert {row["group"] for row in rows} == {"memory", "naive"}
+    naive = [row for row in rows if row["group"] == "naive"]
+    assert len(naive) == 6
+    assert all(row["peer"] > 0 for row in naive)
+
+
+def test_report_says_where_it_comes_from(measured: tuple[Path, str]):
+    folder, _ = measured
+    report = (folder / "results.md").read_text()
+    for fact in ("date", "command", "CPU", "cores", "memory", "versions"):
+        assert re.search(rf"^- {fact}: \S", report, flags=re.MULTILINE), fact
+    assert (folder / "results.png").read_bytes().startswith(b"\x89PNG")
+    assert not list((folder / "work").rglob("*.json"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGINT")
+def test_interrupted_run_continues(tmp_path: Path):
+    call = command(tmp_path, "imports", 1)
+    stored = tmp_path / "work" / "measured"
+    with subprocess.Popen(
+        call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while not list(stored.glob("*.json")) and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        printed, _ = process.communicate()
+    assert process.returncode == 130
+    assert "run again to continue" in printed
+    assert not (tmp_path / "results.md").exists()
+    kept = len(list(stored.glob("*.json")))
+    assert 0 < kept < 3
+
+    again = execute(call)
+    assert again.returncode == 0, again.stderr
+    started = re.findall(r"^\[(\d)/3\]", again.stderr, flags=re.MULTILINE)
+    assert started == [str(number) for number in range(kept + 1, 4)]
+    assert len(check_table(tmp_path, again.stdout)) == 2
+
+
+def test_missing_peer_is_named(tmp_path: Path):
+    script = "import sys; sys.modules['genieclust'] = None; import run; sys.exit(run.main())"
+    call = [sys.executable, "-c", script, *command(tmp_path, "genie", 1)[2:]]
+    done = execute(call, PYTHONPATH=str(BENCHMARKS))
+    assert done.returncode == 1
+    assert "Not installed: genieclust" in done.stderr
+    assert "holdfast[bench,plot]" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--only", "genie,nobody"), ("--scale", "2"), ("--repeats", "0")]
+)
+def test_wrong_option_is_named(option: str, value: str):
+    done = execute([sys.executable, str(RUN), option, value])
+    assert done.returncode == 2
+    assert option in done.stderr.splitlines()[-1]
