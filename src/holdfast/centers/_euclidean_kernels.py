@@ -1,0 +1,170 @@
+"""Distances with a fixed order of summation, gains of candidates, replay of nested splits."""
+
+import math
+
+import numpy as np
+
+from holdfast._jit import kernel
+from holdfast._math_kernels import portable_log
+from holdfast._seeding_kernels import combine, uniform
+
+__all__ = ["assign_rows", "draw_candidate", "score_candidates", "split_members"]
+
+EUCLIDEAN, MANHATTAN, COSINE = 0, 1, 2
+_BLOCK = 512  # members whose distances are held at a time
+
+
+@kernel
+def distance_between(a, b, metric):
+    """Distance of two points: terms are added dimension by dimension, whatever surrounds them.
+
+    For the cosine distance the points have length 1: half their squared distance is 1 - cos.
+    """
+    total = 0.0
+    for j in range(a.size):
+        difference = a[j] - b[j]
+        total += abs(difference) if metric == MANHATTAN else difference * difference
+    if metric == EUCLIDEAN:
+        return math.sqrt(total)
+    return 0.5 * total if metric == COSINE else total
+
+
+@kernel
+def distances_to(point, columns, start, stop, metric, out):
+    """Distances of a point to the members ``start .. stop``, the same bits as one by one.
+
+    `columns` holds the members dimension by dimension, so that each dimension's terms are added to
+    all members at once.
+    """
+    size = stop - start
+    for q in range(size):
+        out[q] = 0.0
+    for j in range(columns.shape[0]):
+        value = point[j]
+        if metric == MANHATTAN:
+            for q in range(size):
+                out[q] += abs(columns[j, start + q] - value)
+        else:
+            for q in range(size):
+                difference = columns[j, start + q] - value
+                out[q] += difference * difference
+    if metric == EUCLIDEAN:
+        for q in range(size):
+            out[q] = math.sqrt(out[q])
+    elif metric == COSINE:
+        for q in range(size):
+            out[q] *= 0.5
+
+
+@kernel
+def score_candidates(columns, weight, own, first, last, metric, gain):
+    """Gain of the candidates ``first .. last`` of one cluster, each of them also a member.
+
+    Sum over members of weight times what a member would come closer, ``max(0, own - distance)``;
+    with an infinite `own` (no center yet) minus the cost.
+    """
+    members = weight.size
+    distance = np.empty(_BLOCK, np.float64)
+    for x in range(first, last):
+        total = 0.0
+        point = columns[:, x].copy()
+        for start in range(0, members, _BLOCK):
+            stop = min(start + _BLOCK, members)
+            distances_to(point, columns, start, stop, metric, distance)
+            for q in range(stop - start):
+                if own[start + q] == math.inf:
+                    total -= weight[start + q] * distance[q]
+                elif own[start + q] > distance[q]:
+                    total += weight[start + q] * (own[start + q] - distance[q])
+        gain[x] = total
+
+
+@kernel
+def split_members(columns, weight, own, center, metric, moves, new_own):
+    """Split one cluster by its member `center`: who moves, and everybody's distance afterwards.
+
+    Ties stay. Returns the cost of those who stay and of those who move.
+    """
+    members = weight.size
+    distance = np.empty(_BLOCK, np.float64)
+    point = columns[:, center].copy()
+    stayed, moved = 0.0, 0.0
+    for start in range(0, members, _BLOCK):
+        stop = min(start + _BLOCK, members)
+        distances_to(point, columns, start, stop, metric, distance)
+        for q in range(stop - start):
+            i = start + q
+            moves[i] = distance[q] < own[i] or i == center
+            new_own[i] = distance[q] if moves[i] else own[i]
+            if moves[i]:
+                moved += weight[i] * distance[q]
+            else:
+                stayed += weight[i] * own[i]
+    return stayed, moved
+
+
+@kernel
+def draw_candidate(t, gain, free, weight, key, temperature):
+    """Draw a free candidate with probability proportional to ``weight exp(gain / temperature)``.
+
+    The first of independent exponential clocks, keyed by row content and round. A temperature of 0
+    takes the largest gain, ties by key.
+    """
+    most = -math.inf
+    for x in range(gain.size):
+        if free[x] and gain[x] > most:
+            most = gain[x]
+    winner, earliest = -1, math.inf
+    for x in range(gain.size):
+        if not free[x] or (temperature == 0.0 and gain[x] < most):
+            continue
+        if temperature == 0.0:
+            score = -uniform(key[x])
+        else:
+            clock = -portable_log(uniform(combine(key[x], np.uint64(t)))) / weight[x]
+            score = portable_log(clock) + (most - gain[x]) / temperature
+        if winner < 0 or score < earliest:
+            winner, earliest = x, score
+    return winner
+
+
+@kernel
+def assign_rows(rows, weight, centers, first_child, children, metric, label, saved):
+    """Replay the nested splits for each row.
+
+    The children of cluster t, ``children[first_child[t]:first_child[t + 1]]``, are in the order in
+    which they split off. Fills `label` with the last cluster a row moves to, and adds to
+    ``saved[t]`` what rows save by moving into cluster t, to the last entry what they cost in the
+    end.
+    """
+    for i in range(rows.shape[0]):
+        cluster = 0
+        own = distance_between(rows[i], centers[0], metric)
+        c = first_child[0]
+        while c < first_child[cluster + 1]:
+            t = children[c]
+            distance = distance_between(rows[i], centers[t], metric)
+            c += 1
+            if distance < own:
+                saved[t] += weight[i] * (own - distance)
+                cluster, own = t, distance
+                c = first_child[t]
+        label[i] = cluster
+        saved[saved.size - 1] += weight[i] * own
+
+
+@kernel
+def unit_rows(rows):
+    """Scale each row to length 1; rows of length 0 stay as they are."""
+    scaled = np.empty_like(rows)
+    for i in range(rows.shape[0]):
+        most = 0.0
+        for j in range(rows.shape[1]):
+            most = max(most, abs(rows[i, j]))
+        total = 0.0
+        for j in range(rows.shape[1]):
+            value = rows[i, j] / most if most > 0.0 else 0.0
+            total += value * value
+        for j in range(rows.shape[1]):
+            scaled[i, j] = rows[i, j] / most / math.sqrt(total) if most > 0.0 else 0.0
+    return scaled

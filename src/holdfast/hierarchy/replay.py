@@ -1,0 +1,79 @@
+"""Labels by replaying nested splits: a row moves to a new center where that is closer."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.centers._euclidean_kernels import assign_rows
+
+__all__ = ["SplitLocator", "build_split_locator"]
+
+_BLOCK = 1 << 14  # rows whose costs are summed together; fixed, so that threads do not matter
+
+
+@dataclass(frozen=True, eq=False)
+class SplitLocator:
+    """The centers of a hierarchy and the splits they made, to be replayed for any row.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (n_centers, n_features), dtype float64
+        In the units of `prepare`.
+    first_child : ndarray of shape (n_centers + 1,), dtype int32
+    children : ndarray of shape (n_centers - 1,), dtype int32
+        ``children[first_child[t]:first_child[t + 1]]`` split off from cluster t, in this order.
+    metric : int
+    exponent : int
+        Rows are multiplied by ``2**-exponent`` (not for the cosine distance).
+    """
+
+    centers: NDArray[np.float64]
+    first_child: NDArray[np.int32]
+    children: NDArray[np.int32]
+    metric: int
+    exponent: int
+
+    def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Find the last cluster that each row moves to."""
+        from holdfast.centers.euclidean import prepare_rows
+
+        rows = prepare_rows(X, self.metric, self.exponent)
+        return self.replay(rows, np.ones(rows.shape[0]))[0]
+
+    def replay(
+        self, rows: NDArray[np.float64], weight: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Labels of prepared rows, and the nested cost after each center.
+
+        The cost after k centers is what rows cost in the end plus what later splits save: sums of
+        non-negative numbers, block by block in a fixed order.
+        """
+        n, k = rows.shape[0], self.centers.shape[0]
+        label = np.empty(n, dtype=np.int32)
+        starts = range(0, n, _BLOCK)
+        saved = np.zeros((len(starts), k + 1))
+
+        def work(block: int) -> None:
+            part = slice(block * _BLOCK, (block + 1) * _BLOCK)
+            assign_rows(
+                rows[part], weight[part], self.centers, self.first_child, self.children,
+                self.metric, label[part], saved[block],
+            )  # fmt: skip
+
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(work, range(len(starts))))
+        total = saved.sum(axis=0)
+        cost = np.cumsum(np.concatenate((total[-1:], total[k - 1 : 0 : -1])))[::-1]
+        return label, np.ascontiguousarray(cost)
+
+
+def build_split_locator(
+    centers: NDArray[np.float64], parent: NDArray[np.int32], metric: int, exponent: int
+) -> SplitLocator:
+    """Sort the splits by the cluster that they split."""
+    children = np.argsort(parent[1:], kind="stable").astype(np.int32) + np.int32(1)
+    counts = np.bincount(parent[1:], minlength=parent.size)
+    first_child = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+    return SplitLocator(centers, first_child, children, metric, exponent)
