@@ -84,11 +84,10 @@ def collect_cells(
     coordinates, start = group_sorted(coordinates, order)
     n_merged = 0
     if start.size <= X.shape[0]:
-        merged = count_merged(X, order, start)
-        n_merged = int(merged.sum())
-        for leaf in np.flatnonzero(merged):
+        for leaf in np.flatnonzero(count_merged(X, order, start)):
             rows = order[start[leaf] : start[leaf + 1]]
             order[start[leaf] : start[leaf + 1]] = rows[np.lexsort(X[rows].T[::-1])]
+        n_merged = int(count_merged(X, order, start).sum())
     unit = 1.0
     if weight is None:
         leaf_weight = np.diff(start).astype(np.float64)
