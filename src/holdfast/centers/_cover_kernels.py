@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._jit import kernel
-from holdfast.tree._kernels import distance_table
+from holdfast.tree._kernels import DISTANCE
 
 __all__ = ["COVERED", "HEAVY", "INSIDE", "LIGHT", "Cover", "Nodes"]
 
@@ -16,7 +16,6 @@ HEAVY = np.uint8(2)  # a top with its best gain above the threshold
 COVERED = np.uint8(3)  # a center lies below, or is the node itself
 
 _WORD = 18446744073709551616.0
-_DISTANCE = distance_table()
 
 
 class Nodes(NamedTuple):
@@ -159,7 +158,7 @@ def gain_of(leaf, nodes, cover):
     below, gain = 0.0, 0.0
     while True:
         p = np.int64(nodes.parent[node])
-        above = 1.0 if p < 0 else _DISTANCE[nodes.bit[p // 2]]
+        above = 1.0 if p < 0 else DISTANCE[nodes.bit[p // 2]]
         gain += nodes.weight[node] * (above - below)
         if p < 0 or cover.state[p] == COVERED:
             return gain, cover.state[node]
@@ -177,7 +176,7 @@ def cost_left(node, nodes):
         return 0.0
     w = node // 2
     best_below = max(nodes.best[nodes.left[w]], nodes.best[nodes.right[w]])
-    return nodes.weight[node] * _DISTANCE[nodes.bit[w]] - best_below
+    return nodes.weight[node] * DISTANCE[nodes.bit[w]] - best_below
 
 
 @kernel

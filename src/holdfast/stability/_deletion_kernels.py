@@ -18,11 +18,9 @@ from holdfast.centers._cover_kernels import (
     take,
 )
 from holdfast.centers._race_kernels import delay_of, draw_temperature, race
-from holdfast.tree._kernels import distance_table
+from holdfast.tree._kernels import DISTANCE
 
 __all__ = ["Scratch", "deepest_path", "effects_at", "run_without", "step_down"]
-
-_DISTANCE = distance_table()
 
 
 class Scratch(NamedTuple):
@@ -51,13 +49,13 @@ def deepest_path(closing, parent):
 
 @kernel
 def _own_distance(node, nodes):
-    return 0.0 if node % 2 == 0 else _DISTANCE[nodes.bit[node // 2]]
+    return 0.0 if node % 2 == 0 else DISTANCE[nodes.bit[node // 2]]
 
 
 @kernel
 def _distance_above(node, nodes):
     p = nodes.parent[node]
-    return 1.0 if p < 0 else _DISTANCE[nodes.bit[p // 2]]
+    return 1.0 if p < 0 else DISTANCE[nodes.bit[p // 2]]
 
 
 @kernel
@@ -328,10 +326,10 @@ def effects_at(leaves, at, nodes, champion, leaf_key):
             if node % 2 == 1:
                 w = node // 2
                 below = max(nodes.best[nodes.left[w]], nodes.best[nodes.right[w]])
-                own = _DISTANCE[nodes.bit[w]]
+                own = DISTANCE[nodes.bit[w]]
         while place != stop:
             p = np.int64(nodes.parent[place])
-            distance = _DISTANCE[nodes.bit[p // 2]]
+            distance = DISTANCE[nodes.bit[p // 2]]
             gain = below + weight * (distance - own)
             other = np.int64(nodes.left[p // 2]) + np.int64(nodes.right[p // 2]) - place
             rival = _champion_of(other, champion)

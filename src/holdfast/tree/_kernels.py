@@ -6,16 +6,10 @@ from holdfast._jit import kernel
 from holdfast._seeding_kernels import combine
 from holdfast.grid._kernels import first_difference, highest_bit
 
-__all__ = ["branch_keys", "distance_table", "link_nodes", "split_positions"]
+__all__ = ["DISTANCE", "branch_keys", "link_nodes", "split_positions"]
 
-
-@kernel
-def distance_table():
-    """DIST_T of two leaves that part at bit b, in units of the root's distance: ``2^(b - 63)``."""
-    table = np.empty(64, np.float64)
-    for b in range(64):
-        table[b] = 2.0 ** (b - 63)
-    return table
+DISTANCE = np.ldexp(1.0, np.arange(-63, 1))
+"""DIST_T of two leaves that part at bit b, in units of the root's distance."""
 
 
 @kernel
@@ -41,7 +35,6 @@ def link_nodes(dim, weight, bit, left, right, parent, count, best):
     leaves = weight.size
     inner = leaves - 1
     closing = np.empty(inner, np.int32)
-    distance = distance_table()
     open_splits = np.empty(inner + 1, np.int32)
     waiting = 0
     closed = 0
@@ -60,8 +53,8 @@ def link_nodes(dim, weight, bit, left, right, parent, count, best):
             for child in (left[j], right[j]):
                 parent[child] = node
                 count[node] += count[child]
-                below = 0.0 if child % 2 == 0 else distance[bit[child // 2]]
-                best[child] += count[child] * (distance[bit[j]] - below)
+                below = 0.0 if child % 2 == 0 else DISTANCE[bit[child // 2]]
+                best[child] += count[child] * (DISTANCE[bit[j]] - below)
             best[node] = max(best[left[j]], best[right[j]])
             closing[closed] = j
             closed += 1
@@ -72,7 +65,7 @@ def link_nodes(dim, weight, bit, left, right, parent, count, best):
             waiting += 1
         else:
             parent[last] = -1
-            below = 0.0 if last % 2 == 0 else distance[bit[last // 2]]
+            below = 0.0 if last % 2 == 0 else DISTANCE[bit[last // 2]]
             best[last] += count[last] * (1.0 - below)
     return closing
 
