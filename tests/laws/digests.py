@@ -1,0 +1,79 @@
+"""Fingerprints of fits, compared between processes: ``python tests/laws/digests.py`` prints them.
+
+Equal digests mean equal bits of centers, costs, parents and finest labels.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":  # the folder that pytest puts on the path
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+from laws.configurations import CONFIGURATIONS
+from laws.inputs import INPUTS, Input
+
+from holdfast import Hierarchy
+
+# A process without the compiler takes seconds only.
+SMALL = (
+    "one row",
+    "all equal",
+    "blobs",
+    "grid with ties",
+    "repeated",
+    "geometric",
+    "heavy tail",
+    "tiny",
+    "forty columns",
+    "weighted",
+    "repeated, zero weights",
+    "fractional weights",
+)
+
+
+def digest(hierarchy: Hierarchy) -> str:
+    """Hash of everything that a hierarchy is made of."""
+    found = hashlib.sha256()
+    for array in (
+        hierarchy.center_indices,
+        hierarchy.costs,
+        hierarchy.parent,
+        hierarchy.cut(hierarchy.n_centers),
+    ):
+        found.update(array.dtype.str.encode() + array.tobytes())
+    return found.hexdigest()
+
+
+def large_input() -> Input:
+    """Rows enough for every branch of the kernels: groups, a heavy tail, repeats, ties, weights."""
+    rng = np.random.RandomState(3)
+    n = 20_000
+    rows = rng.standard_normal((n, 3)) + 20.0 * rng.randint(0, 6, size=(n, 1))
+    rows[: n // 10] /= rng.random_sample((n // 10, 1))
+    rows[n // 10 : n // 2] = np.round(rows[n // 10 : n // 2])
+    return Input("large", rows, rng.randint(0, 4, size=n) / 3.0)
+
+
+def digests(*, large: bool) -> dict[str, str]:
+    """Digest of each input in each configuration, labels of new rows included."""
+    inputs = [data for data in INPUTS if data.name in SMALL]
+    assert len(inputs) == len(SMALL)
+    if large:
+        inputs.append(large_input())
+    found = {}
+    for data in inputs:
+        for configuration in CONFIGURATIONS:
+            model = configuration.estimator().fit(data.rows, sample_weight=data.weight)
+            hierarchy = model.hierarchy_
+            between = (data.rows + data.rows[::-1]) / 2.0
+            labels = hierarchy.predict(between, hierarchy.n_centers)
+            name = f"{data.name}, {configuration.name}"
+            found[name] = digest(hierarchy) + hashlib.sha256(labels.tobytes()).hexdigest()
+    return found
+
+
+if __name__ == "__main__":
+    json.dump(digests(large="--large" in sys.argv), sys.stdout)
