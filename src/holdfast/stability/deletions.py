@@ -116,51 +116,93 @@ def match_deletions(X: NDArray[np.float64], ks: list[int], settings: Settings) -
     return matched
 
 
-def _run_all(tree: Tree, rounds: int, settings: Settings) -> _Runs:
-    """Run the first rounds for every group of rows that could differ from another."""
-    n_leaves = tree.n_leaves
-    root = int(np.argmin(tree.parent))
-    fields = (tree.left, tree.right, tree.bit, tree.parent, tree.count, tree.best)
-    nodes = Nodes(*(np.ascontiguousarray(field).copy() for field in fields))
-    champion = find_champions(*fields[:3], tree.closing, tree.parent, tree.best, tree.leaf_key)[3]
-    cover: Cover = empty_cover(nodes, root)._replace(looked=np.zeros(n_leaves - 1, np.int32))
-    times = first_arrivals(tree.leaf_key, tree.count)
-    queue = smallest(times, 64 * rounds + 1024)
-    track = Track(tree.branch_key, tree.leaf_key, queue, times[queue])
-    scratch = _scratch_for(int(deepest_path(tree.closing, tree.parent)), rounds)
-    greedy = settings.epsilon == 0.0
+@dataclass(frozen=True)
+class _Workspace:
+    """A copy of the tree that runs may change and restore, and what they need besides."""
+
+    tree: Tree
+    root: int
+    nodes: Nodes
+    champion: NDArray[np.int32]
+    cover: Cover
+    track: Track
+    scratch: Scratch
+    settings: Settings
+    rounds: int
 
     def run(
-        leaves: NDArray[np.int32], watched: NDArray[np.int32], total: float
+        self, leaves: NDArray[np.int32], watched: NDArray[np.int32], total_weight: float
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_]]:
-        low = np.empty((leaves.size, rounds), np.int32)
+        """Run the rounds without one row of each leaf in turn; see `run_without`."""
+        low = np.empty((leaves.size, self.rounds), np.int32)
         high = np.empty_like(low)
-        rate = temperature_rate(settings.epsilon, total)
         looked, enough = run_without(
-            leaves, watched, rate, root, round_keys(settings.seed), track, nodes, cover, champion,
-            empty_heap(64), empty_heap(1024), scratch, low, high,
-        )  # fmt: skip
+            leaves,
+            watched,
+            temperature_rate(self.settings.epsilon, total_weight),
+            self.root,
+            round_keys(self.settings.seed),
+            self.track,
+            self.nodes,
+            self.cover,
+            self.champion,
+            empty_heap(64),
+            empty_heap(1024),
+            self.scratch,
+            low,
+            high,
+        )
         return low, high, looked, enough
 
-    nothing = np.array([-1], dtype=np.int32)
-    low, high, _, _ = run(nothing, np.zeros(1, np.int32), tree.total_weight)
-    base_look = cover.looked == cover.run[0]
-    lows, highs = [low], [high]
-    of_leaf = np.full(n_leaves, -1, dtype=np.int64)
-    pending = np.arange(n_leaves, dtype=np.int32)
-    at = np.full(n_leaves, root, dtype=np.int32)
-    marks = base_look.astype(np.int32)
-    if marks[root // 2]:
-        step_down(pending, at, 1, nodes, marks)
-    done = 1
+
+def _open_workspace(tree: Tree, rounds: int, settings: Settings) -> _Workspace:
+    root = int(np.argmin(tree.parent))
+    nodes = Nodes(
+        left=tree.left.copy(),
+        right=tree.right.copy(),
+        bit=tree.bit.copy(),
+        parent=tree.parent.copy(),
+        weight=tree.count.copy(),
+        best=tree.best.copy(),
+    )
+    champion = find_champions(
+        tree.left, tree.right, tree.bit, tree.closing, tree.parent, tree.best, tree.leaf_key
+    )[3]
+    times = first_arrivals(tree.leaf_key, tree.count)
+    queue = smallest(times, 64 * rounds + 1024)
+    return _Workspace(
+        tree=tree,
+        root=root,
+        nodes=nodes,
+        champion=champion,
+        cover=empty_cover(nodes, root)._replace(looked=np.zeros(tree.left.size, np.int32)),
+        track=Track(tree.branch_key, tree.leaf_key, queue, times[queue]),
+        scratch=_scratch_for(int(deepest_path(tree.closing, tree.parent)), rounds),
+        settings=settings,
+        rounds=rounds,
+    )
+
+
+def _run_all(tree: Tree, rounds: int, settings: Settings) -> _Runs:
+    """Run the first rounds for every group of rows that could differ from another."""
+    work = _open_workspace(tree, rounds, settings)
+    nothing, nowhere = np.array([-1], dtype=np.int32), np.zeros(1, dtype=np.int32)
+    low, high, _, _ = work.run(nothing, nowhere, tree.total_weight)
+    lows, highs, done = [low], [high], 1
+    # Groups start below what the run with all rows looked at: a guess that only saves runs.
+    looked_at = (work.cover.looked == work.cover.run[0]).astype(np.int32)
+    of_leaf = np.full(tree.n_leaves, -1, dtype=np.int64)
+    pending = np.arange(tree.n_leaves, dtype=np.int32)
+    at = np.full(tree.n_leaves, work.root, dtype=np.int32)
+    step_down(pending, at, 1, work.nodes, looked_at)
     while pending.size:
-        best, first = effects_at(pending, at, nodes, champion, tree.leaf_key)
-        if not greedy:
-            first = np.minimum(first, 0)
+        best, first = effects_at(pending, at, work.nodes, work.champion, tree.leaf_key)
+        if settings.epsilon > 0.0:
+            first = np.minimum(first, 0)  # champions matter to the greedy alone
         keys = np.empty(pending.size, dtype=[("at", "i4"), ("best", "f8"), ("first", "i8")])
         keys["at"], keys["best"], keys["first"] = at, best, first
         _, picked, group = np.unique(keys, return_index=True, return_inverse=True)
-        low, high, looked, enough = run(pending[picked], at[picked], tree.total_weight - 1.0)
+        low, high, looked, enough = work.run(pending[picked], at[picked], tree.total_weight - 1.0)
         lows.append(low)
         highs.append(high)
         number = np.where(enough, done + np.arange(picked.size), -1)
@@ -168,7 +210,7 @@ def _run_all(tree: Tree, rounds: int, settings: Settings) -> _Runs:
         settled = ~(looked & enough)[group]
         of_leaf[pending[settled]] = number[group[settled]]
         pending, at = pending[~settled], at[~settled]
-        step_down(pending, at, 1, nodes, marks)
+        step_down(pending, at, 1, work.nodes, looked_at)
     return _Runs(np.concatenate(lows), np.concatenate(highs), of_leaf)
 
 
