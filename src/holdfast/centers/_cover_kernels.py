@@ -1,207 +1,210 @@
-"""Which nodes have a center below, and what that leaves to gain."""
+"""Which nodes have a center below, and what that leaves to gain.
 
-from typing import NamedTuple
+Kernels take the tree as its array of records (`nodes`, see `holdfast.tree.Tree`) and what changes as
+centers are chosen as three arrays:
+
+- `state`: one of the four below, a node;
+- `cover`: for covered inner nodes, at node // 2, the cluster that owns the cell they are in, and the
+  weight and best gain of the heavy tops below;
+- `now`: one record. The cost is a 128-bit integer in units of 2^-63 of the root's distance, so that
+  sums and differences are exact after any number of rounds. The clock is the time of the race;
+  `arrived` and `late` count the arrivals of the queue that are over, and the redrawn ones.
+
+Records keep the fields of a node in one cache line and cost numba no reference counts.
+"""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast._jit import kernel
 from holdfast.tree._kernels import DISTANCE
 
-__all__ = ["COVERED", "HEAVY", "INSIDE", "LIGHT", "Cover", "Nodes"]
+__all__ = ["COVER", "COVERED", "HEAVY", "INSIDE", "LIGHT", "NOW"]
 
 INSIDE = np.uint8(0)  # no center below, and none below the parent
 LIGHT = np.uint8(1)  # a top: no center below, but below the parent; best gain <= the threshold
 HEAVY = np.uint8(2)  # a top with its best gain above the threshold
 COVERED = np.uint8(3)  # a center lies below, or is the node itself
 
+COVER = np.dtype([("weight", np.float64), ("best", np.float64), ("owner", np.int64)])
+NOW = np.dtype(
+    [
+        ("cost_low", np.uint64),
+        ("cost_high", np.uint64),
+        ("clock", np.float64),
+        ("arrived", np.int64),
+        ("late", np.int64),
+        ("run", np.int64),
+    ]
+)
+
 _WORD = 18446744073709551616.0
-
-
-class Nodes(NamedTuple):
-    """The fields of a tree that kernels read; see `holdfast.tree.Tree`."""
-
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    bit: NDArray[np.uint8]
-    parent: NDArray[np.int32]
-    weight: NDArray[np.float64]
-    best: NDArray[np.float64]
-
-
-class Cover(NamedTuple):
-    """What changes as centers are chosen.
-
-    For covered inner nodes: the cluster that owns the cell they are in, and the weight and best
-    gain of the heavy tops below. The cost is a 128-bit integer (low word, high word) in units of
-    2^-63 of the root's distance: sums and differences are exact after any number of rounds. The
-    clock is the time of the race, and how many arrivals of the queue are over, how many redrawn.
-    `looked` is empty, or marks with ``run[0]`` the inner nodes on which the outcome depended other
-    than through their weight and best gain.
-    """
-
-    state: NDArray[np.uint8]
-    owner: NDArray[np.int32]
-    heavy_weight: NDArray[np.float64]
-    heavy_best: NDArray[np.float64]
-    cost: NDArray[np.uint64]
-    clock: NDArray[np.float64]
-    looked: NDArray[np.int32]
-    run: NDArray[np.int32]
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
 
 
 @kernel
-def change_cost(cover, weight, bit):
+def change_cost(now, weight, bit):
     """Add ``weight * 2^bit`` to the cost; a negative weight subtracts."""
-    cost = cover.cost
     word = np.uint64(abs(weight))
     low = word << np.uint64(bit)
-    high = np.uint64(0)
+    high = _ZERO
     if bit > 0:
         high = word >> np.uint64(64 - bit)
+    before = now[0]["cost_low"]
     if weight >= 0.0:
-        total = cost[0] + low
-        carry = np.uint64(1) if total < low else np.uint64(0)
-        cost[1] = cost[1] + high + carry
+        total = before + low
+        now[0]["cost_high"] += high + (_ONE if total < low else _ZERO)
     else:
-        total = cost[0] - low
-        carry = np.uint64(1) if cost[0] < low else np.uint64(0)
-        cost[1] = cost[1] - high - carry
-    cost[0] = total
+        total = before - low
+        now[0]["cost_high"] -= high + (_ONE if before < low else _ZERO)
+    now[0]["cost_low"] = total
 
 
 @kernel
-def current_cost(cover):
+def current_cost(now):
     """Cost in units of the root's distance."""
-    return (np.float64(cover.cost[1]) * _WORD + np.float64(cover.cost[0])) * 2.0**-63
+    return (np.float64(now[0]["cost_high"]) * _WORD + np.float64(now[0]["cost_low"])) * 2.0**-63
 
 
 @kernel
-def heavy_below(node, nodes, cover):
+def bit_above(node, nodes):
+    """Bit at which a node's parent splits; 63 above the root."""
+    p = nodes[node]["parent"]
+    return np.int64(63) if p < 0 else np.int64(nodes[p]["bit"])
+
+
+@kernel
+def heavy_below(node, nodes, state, cover):
     """Weight and best gain of the heavy tops at or below a node; (0, -1) where there are none."""
-    if cover.state[node] == HEAVY:
-        return nodes.weight[node], nodes.best[node]
-    if cover.state[node] == COVERED and node % 2 == 1:
-        return cover.heavy_weight[node // 2], cover.heavy_best[node // 2]
+    if state[node] == HEAVY:
+        return nodes[node]["weight"], nodes[node]["best"]
+    if state[node] == COVERED and node % 2 == 1:
+        return cover[node // 2]["weight"], cover[node // 2]["best"]
     return 0.0, -1.0
 
 
 @kernel
-def refresh_heavy(w, nodes, cover):
-    """Sum up the heavy tops below inner node 2 w + 1 from its children; returns any change."""
-    weight_a, best_a = heavy_below(np.int64(nodes.left[w]), nodes, cover)
-    weight_b, best_b = heavy_below(np.int64(nodes.right[w]), nodes, cover)
+def refresh_heavy(node, nodes, state, cover):
+    """Sum up the heavy tops below an inner node from its children; tell whether that changed."""
+    weight_a, best_a = heavy_below(np.int64(nodes[node]["left"]), nodes, state, cover)
+    weight_b, best_b = heavy_below(np.int64(nodes[node]["right"]), nodes, state, cover)
     weight, best = weight_a + weight_b, max(best_a, best_b)
-    changed = weight != cover.heavy_weight[w] or best != cover.heavy_best[w]
-    cover.heavy_weight[w], cover.heavy_best[w] = weight, best
+    w = node // 2
+    changed = weight != cover[w]["weight"] or best != cover[w]["best"]
+    cover[w]["weight"] = weight
+    cover[w]["best"] = best
     return changed
 
 
 @kernel
-def refresh_above(node, nodes, cover):
+def refresh_above(node, nodes, state, cover):
     """Refresh the sums of heavy tops on the path above a node, as far up as they change."""
-    p = np.int64(nodes.parent[node])
-    while p >= 0 and refresh_heavy(p // 2, nodes, cover):
-        p = np.int64(nodes.parent[p])
+    p = np.int64(nodes[node]["parent"])
+    while p >= 0 and refresh_heavy(p, nodes, state, cover):
+        p = np.int64(nodes[p]["parent"])
 
 
 @kernel
-def take(leaf, t, threshold, nodes, cover):
+def top_above(node, nodes, state):
+    """Highest node above an uncovered one, or itself, that has no center below."""
+    top = np.int64(node)
+    p = np.int64(nodes[top]["parent"])
+    while p >= 0 and state[p] != COVERED:
+        top = p
+        p = np.int64(nodes[top]["parent"])
+    return top
+
+
+@kernel
+def take(leaf, t, threshold, nodes, state, cover, now):
     """Make `leaf` center t: cover the path above it; the siblings along it become tops.
 
     Returns the cluster that it splits (-1 for the first) and the bit of its new cell: the highest
     cell above it without a center, one level below its lowest covered ancestor.
     """
-    top = np.int64(2 * leaf)
-    while nodes.parent[top] >= 0 and cover.state[nodes.parent[top]] != COVERED:
-        top = np.int64(nodes.parent[top])
-    ancestor = nodes.parent[top]
+    top = top_above(2 * leaf, nodes, state)
+    ancestor = np.int64(nodes[top]["parent"])
     split_from, cell = np.int64(-1), np.int64(64)
     if ancestor >= 0:
-        split_from, cell = np.int64(cover.owner[ancestor // 2]), np.int64(nodes.bit[ancestor // 2])
-    change_cost(cover, -nodes.weight[top], min(cell, 63))
-    was_heavy = cover.state[top] == HEAVY
+        split_from, cell = cover[ancestor // 2]["owner"], np.int64(nodes[ancestor]["bit"])
+    change_cost(now, -nodes[top]["weight"], min(cell, 63))
+    was_heavy = state[top] == HEAVY
     below = False  # whether there are heavy tops below the path so far
     node = np.int64(2 * leaf)
-    cover.state[node] = COVERED
+    state[node] = COVERED
     while node != top:
-        p = np.int64(nodes.parent[node])
-        w = p // 2
-        sibling = np.int64(nodes.left[w]) + np.int64(nodes.right[w]) - node
-        cover.state[sibling] = HEAVY if nodes.best[sibling] > threshold else LIGHT
-        change_cost(cover, nodes.weight[sibling], np.int64(nodes.bit[w]))
-        cover.state[p] = COVERED
+        p = np.int64(nodes[node]["parent"])
+        bit = np.int64(nodes[p]["bit"])
+        sibling = np.int64(nodes[p]["left"]) + np.int64(nodes[p]["right"]) - node
+        state[sibling] = HEAVY if nodes[sibling]["best"] > threshold else LIGHT
+        change_cost(now, nodes[sibling]["weight"], bit)
+        state[p] = COVERED
         # a grouping node belongs to the cluster of the cell it is in
-        cover.owner[w] = split_from if np.int64(nodes.bit[w]) == cell else t
-        if below or cover.state[sibling] == HEAVY:
-            below = refresh_heavy(w, nodes, cover)
+        cover[p // 2]["owner"] = split_from if bit == cell else t
+        if below or state[sibling] == HEAVY:
+            below = refresh_heavy(p, nodes, state, cover)
         node = p
     if was_heavy or below:
-        refresh_above(top, nodes, cover)
+        refresh_above(top, nodes, state, cover)
     return split_from, cell
 
 
 @kernel
-def look_above(leaf, nodes, cover):
+def look_above(leaf, nodes, looked, now):
     """Mark the path above a leaf as looked at, where marks are kept."""
-    if cover.looked.size > 0:
-        p = np.int64(nodes.parent[2 * leaf])
+    if looked.size > 0:
+        p = np.int64(nodes[2 * leaf]["parent"])
         while p >= 0:
-            cover.looked[p // 2] = cover.run[0]
-            p = np.int64(nodes.parent[p])
+            looked[p // 2] = now[0]["run"]
+            p = np.int64(nodes[p]["parent"])
 
 
 @kernel
-def gain_of(leaf, nodes, cover):
+def gain_of(leaf, nodes, state):
     """Gain of a free leaf, and the state of its top."""
     node = np.int64(2 * leaf)
     below, gain = 0.0, 0.0
     while True:
-        p = np.int64(nodes.parent[node])
-        above = 1.0 if p < 0 else DISTANCE[nodes.bit[p // 2]]
-        gain += nodes.weight[node] * (above - below)
-        if p < 0 or cover.state[p] == COVERED:
-            return gain, cover.state[node]
+        above = DISTANCE[bit_above(node, nodes)]
+        gain += nodes[node]["weight"] * (above - below)
+        p = np.int64(nodes[node]["parent"])
+        if p < 0 or state[p] == COVERED:
+            return gain, state[node]
         node, below = p, above
 
 
 @kernel
-def cost_left(node, nodes):
-    """Cost of the leaves below an uncovered node once its best leaf is a center.
+def cost_with_best(top, nodes, now):
+    """Cost once the best leaf below a top is a center as well.
 
-    The difference loses at most a factor of the number of leaves in precision: something is left
-    at the node's own distance, or it is a leaf.
+    The cost of all other leaves, exact, plus what is left below the top: a difference that loses at
+    most a factor of its number of leaves in precision, as something is left at the top's own
+    distance (or the top is a leaf).
     """
-    if node % 2 == 0:
-        return 0.0
-    w = node // 2
-    best_below = max(nodes.best[nodes.left[w]], nodes.best[nodes.right[w]])
-    return nodes.weight[node] * DISTANCE[nodes.bit[w]] - best_below
-
-
-@kernel
-def cost_without(top, nodes, cover):
-    """Cost of all leaves but those below a top."""
-    above = np.int64(63)
-    if nodes.parent[top] >= 0:
-        above = np.int64(nodes.bit[nodes.parent[top] // 2])
-    change_cost(cover, -nodes.weight[top], above)
-    cost = current_cost(cover)
-    change_cost(cover, nodes.weight[top], above)
+    above = bit_above(top, nodes)
+    change_cost(now, -nodes[top]["weight"], above)
+    cost = current_cost(now)
+    change_cost(now, nodes[top]["weight"], above)
+    if top % 2 == 1:
+        best_left = nodes[nodes[top]["left"]]["best"]
+        best_right = nodes[nodes[top]["right"]]["best"]
+        below = nodes[top]["weight"] * DISTANCE[nodes[top]["bit"]]
+        cost += below - max(best_left, best_right)
     return cost
 
 
 @kernel
-def label_leaves(center, closing, nodes, cover):
+def label_leaves(center, closing, nodes, state, cover):
     """Cluster of every leaf once all centers are chosen."""
     label = np.zeros(closing.size + 1, np.int32)
     for c in range(closing.size - 1, -1, -1):
         w = closing[c]
-        for child in (nodes.left[w], nodes.right[w]):
+        owner = cover[w]["owner"]
+        for child in (nodes[2 * w + 1]["left"], nodes[2 * w + 1]["right"]):
             if child % 2 == 0:
-                label[child // 2] = cover.owner[w]
-            elif cover.state[child] != COVERED:
-                cover.owner[child // 2] = cover.owner[w]
+                label[child // 2] = owner
+            elif state[child] != COVERED:
+                cover[child // 2]["owner"] = owner
     for t in range(center.size):
         label[center[t]] = t
     return label

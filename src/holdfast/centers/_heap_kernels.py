@@ -1,76 +1,59 @@
-"""A binary heap of (score, number, time, deficit), largest score first, in plain arrays."""
-
-from typing import NamedTuple
+"""A binary heap, largest score first, in one array of records; the caller keeps its size."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._jit import kernel
 
-__all__ = ["Heap", "drop_first", "empty_heap", "push"]
+__all__ = ["drop_first", "empty_heap", "push"]
+
+_ENTRY = np.dtype(
+    [("score", np.float64), ("time", np.float64), ("deficit", np.float64), ("number", np.int64)]
+)
 
 
-class Heap(NamedTuple):
-    """Columns of the heap; the caller keeps its size."""
-
-    score: NDArray[np.float64]
-    number: NDArray[np.int32]
-    time: NDArray[np.float64]
-    deficit: NDArray[np.float64]
-
-
-def empty_heap(capacity: int) -> Heap:
-    """Make a heap that holds `capacity` entries before it has to grow."""
-    numbers = np.empty(capacity, dtype=np.int32)
-    return Heap(np.empty(capacity), numbers, np.empty(capacity), np.empty(capacity))
+def empty_heap(n_leaves: int) -> NDArray[np.void]:
+    """Make room for entries below which no leaf stands twice; untouched room takes no memory."""
+    return np.empty(n_leaves + 2, dtype=_ENTRY)
 
 
 @kernel
-def _move(heap, source, other, target):
-    heap.score[target] = other.score[source]
-    heap.number[target] = other.number[source]
-    heap.time[target] = other.time[source]
-    heap.deficit[target] = other.deficit[source]
+def _move(heap, source, target):
+    heap[target]["score"] = heap[source]["score"]
+    heap[target]["time"] = heap[source]["time"]
+    heap[target]["deficit"] = heap[source]["deficit"]
+    heap[target]["number"] = heap[source]["number"]
 
 
 @kernel
 def push(heap, size, score, number, time, deficit):
-    """Add an entry to a heap of `size` entries; returns the heap, a larger one if it was full."""
-    if size == heap.score.size:
-        larger = Heap(
-            np.empty(2 * size, np.float64),
-            np.empty(2 * size, np.int32),
-            np.empty(2 * size, np.float64),
-            np.empty(2 * size, np.float64),
-        )
-        for k in range(size):
-            _move(larger, k, heap, k)
-        heap = larger
+    """Add an entry to a heap of `size` entries."""
     k = size
     while k > 0:
         up = (k - 1) // 2
-        if heap.score[up] >= score:
+        if heap[up]["score"] >= score:
             break
-        _move(heap, up, heap, k)
+        _move(heap, up, k)
         k = up
-    heap.score[k], heap.number[k] = score, number
-    heap.time[k], heap.deficit[k] = time, deficit
-    return heap
+    heap[k]["score"] = score
+    heap[k]["time"] = time
+    heap[k]["deficit"] = deficit
+    heap[k]["number"] = number
 
 
 @kernel
 def drop_first(heap, size):
     """Remove the first entry of a heap; `size` is its size afterwards."""
-    score = heap.score[size]
+    score = heap[size]["score"]
     k = np.int64(0)
     while True:
         child = 2 * k + 1
         if child >= size:
             break
-        if child + 1 < size and heap.score[child + 1] > heap.score[child]:
+        if child + 1 < size and heap[child + 1]["score"] > heap[child]["score"]:
             child += 1
-        if heap.score[child] <= score:
+        if heap[child]["score"] <= score:
             break
-        _move(heap, child, heap, k)
+        _move(heap, child, k)
         k = child
-    _move(heap, size, heap, k)
+    _move(heap, size, k)

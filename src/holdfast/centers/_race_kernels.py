@@ -8,10 +8,8 @@ of rate ``weight(x)`` that keeps running from round to round; an arrival counts 
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast._jit import kernel
 from holdfast._math_kernels import portable_exp, portable_log
@@ -21,8 +19,7 @@ from holdfast.centers._cover_kernels import (
     HEAVY,
     INSIDE,
     LIGHT,
-    cost_left,
-    cost_without,
+    cost_with_best,
     current_cost,
     gain_of,
     heavy_below,
@@ -32,17 +29,7 @@ from holdfast.centers._cover_kernels import (
 )
 from holdfast.centers._heap_kernels import drop_first, push
 
-__all__ = ["Track", "first_arrivals", "run_rounds"]
-
-
-class Track(NamedTuple):
-    """What is random about a race and stays the same from round to round."""
-
-    branch_key: NDArray[np.uint64]
-    leaf_key: NDArray[np.uint64]
-    queue: NDArray[np.int32]
-    times: NDArray[np.float64]
-
+__all__ = ["first_arrivals", "race", "run_rounds"]
 
 _THRESHOLD = 0.25  # heavy above this share of the smallest temperature of the round
 _LARGEST = 1e300
@@ -84,8 +71,8 @@ def score_of(time, deficit, temperature):
 
 
 @kernel
-def open_node(w, t, time, deficit, most, temperature, branch_key, nodes, cover):
-    """Share the earliest clock of inner node 2 w + 1 between its children.
+def open_node(node, t, time, deficit, most, temperature, branch_key, nodes, state, cover):
+    """Share the earliest clock of an inner node between its children.
 
     One child, chosen in proportion to weight, has that clock; the other a later one. A deficit is
     the best gain of all minus the best gain below; inside an uncovered subtree it grows by the
@@ -93,17 +80,15 @@ def open_node(w, t, time, deficit, most, temperature, branch_key, nodes, cover):
 
     Returns score, node, time, deficit of the better child, then of the other (node -1 if none).
     """
-    if cover.looked.size > 0:
-        cover.looked[w] = cover.run[0]
-    a, b = np.int64(nodes.left[w]), np.int64(nodes.right[w])
-    if cover.state[2 * w + 1] == COVERED:
-        weight_a, best_a = heavy_below(a, nodes, cover)
-        weight_b, best_b = heavy_below(b, nodes, cover)
+    a, b = np.int64(nodes[node]["left"]), np.int64(nodes[node]["right"])
+    if state[node] == COVERED:
+        weight_a, best_a = heavy_below(a, nodes, state, cover)
+        weight_b, best_b = heavy_below(b, nodes, state, cover)
         deficit_a, deficit_b = most - best_a, most - best_b
     else:
-        weight_a, weight_b = nodes.weight[a], nodes.weight[b]
-        deficit_a = deficit + max(nodes.best[b] - nodes.best[a], 0.0)
-        deficit_b = deficit + max(nodes.best[a] - nodes.best[b], 0.0)
+        weight_a, weight_b = nodes[a]["weight"], nodes[b]["weight"]
+        ahead = nodes[a]["best"] - nodes[b]["best"]
+        deficit_a, deficit_b = deficit + max(-ahead, 0.0), deficit + max(ahead, 0.0)
     time_a, time_b = time, time
     if weight_a > 0.0 and weight_b > 0.0:
         key = combine(branch_key, np.uint64(t))
@@ -127,59 +112,64 @@ def open_node(w, t, time, deficit, most, temperature, branch_key, nodes, cover):
 
 
 @kernel
-def search_heavy(root, time, most, temperature, t, branch_key, nodes, cover, heap):
+def search_heavy(
+    root, time, most, temperature, t, branch_key, nodes, state, cover, now, looked, heap
+):
     """Find the first of the leaves under heavy tops to arrive; `time` is their earliest clock.
 
     Nodes are opened best first by score, a bound on everything below; the first leaf on top wins.
 
-    Returns leaf, clock, deficit, and the heap (which may have grown).
+    Returns leaf, clock and deficit.
     """
     size = np.int64(0)
-    node, deficit = np.int64(root), most - heavy_below(root, nodes, cover)[1]
+    node, deficit = np.int64(root), most - heavy_below(root, nodes, state, cover)[1]
     score = score_of(time, deficit, temperature)
     while True:
         if node % 2 == 1:
-            w = node // 2
+            if looked.size > 0:
+                looked[node // 2] = now[0]["run"]
             score, node, time, deficit, score_b, b, time_b, deficit_b = open_node(
-                w, t, time, deficit, most, temperature, branch_key[w], nodes, cover
-            )
+                node, t, time, deficit, most, temperature, branch_key[node // 2], nodes, state,
+                cover,
+            )  # fmt: skip
             if b >= 0:
-                heap = push(heap, size, score_b, b, time_b, deficit_b)
+                push(heap, size, score_b, b, time_b, deficit_b)
                 size += 1
-        elif size == 0 or heap.score[0] <= score:
-            return node // 2, time, deficit, heap
-        if size > 0 and heap.score[0] > score:
-            heap = push(heap, size, score, node, time, deficit)
-            score, node = heap.score[0], np.int64(heap.number[0])
-            time, deficit = heap.time[0], heap.deficit[0]
+        elif size == 0 or heap[0]["score"] <= score:
+            return node // 2, time, deficit
+        if size > 0 and heap[0]["score"] > score:
+            push(heap, size, score, node, time, deficit)
+            score, node = heap[0]["score"], heap[0]["number"]
+            time, deficit = heap[0]["time"], heap[0]["deficit"]
             drop_first(heap, size)
 
 
 @kernel
-def mark_heavy(passed, threshold, rank, nodes, cover):
+def mark_heavy(passed, threshold, rank, nodes, state, cover):
     """Make heavy the tops whose best gain exceeds the threshold; `rank` was read up to `passed`."""
-    while passed < rank.size and nodes.best[rank[passed]] > threshold:
+    while passed < rank.size and nodes[rank[passed]]["best"] > threshold:
         node = np.int64(rank[passed])
-        if cover.state[node] == LIGHT:
-            cover.state[node] = HEAVY
-            refresh_above(node, nodes, cover)
+        if state[node] == LIGHT:
+            state[node] = HEAVY
+            refresh_above(node, nodes, state, cover)
         passed += 1
     return passed
 
 
 @kernel
-def race(t, most, temperature, threshold, root, race_key, track, nodes, cover, heap, late):
+def race(
+    t, most, temperature, threshold, root, race_key, branch_key, leaf_key, queue, times,
+    nodes, state, cover, now, looked, heap, late,
+):  # fmt: skip
     """Run the race of round t.
 
-    `track` holds what is random, and does not change: branch keys, leaf keys, the queue of first
-    arrivals and their times. `cover.clock` is the time, the number of queued arrivals that are
-    over, and the number of entries in `late`.
+    `queue` and `times` are leaves by their first arrival, and these arrivals; `heap` and `late` room
+    for opened nodes and redrawn arrivals. `looked` is empty, or marks with the number of the run
+    the inner nodes on which the outcome depends other than through their weight and best gain.
 
-    Returns the winner, -1 if the queue was too short to tell, and the heaps.
+    Returns the winner, -1 if the queue was too short to tell.
     """
-    clock = cover.clock
-    queue, times = track.queue, track.times
-    weight = heavy_below(root, nodes, cover)[0]
+    weight = heavy_below(root, nodes, state, cover)[0]
     heavy_leaf, heavy_time, earliest = np.int64(-1), 0.0, math.inf
     if weight > 0.0:
         heavy_time = exponential(combine(race_key, np.uint64(t))) / weight
@@ -187,46 +177,46 @@ def race(t, most, temperature, threshold, root, race_key, track, nodes, cover, h
         if temperature > 0.0:
             earliest = heavy_time * portable_exp((threshold - most) / temperature)
     while True:
-        arrived, n_late = np.int64(clock[1]), np.int64(clock[2])
-        if arrived == queue.size < track.leaf_key.size:
-            return np.int64(-1), heap, late
-        redrawn = n_late > 0 and (arrived == queue.size or -late.score[0] < times[arrived])
-        arrival = math.inf
+        arrived, n_late = now[0]["arrived"], now[0]["late"]
+        if arrived == queue.size < leaf_key.size:
+            return np.int64(-1)
+        redrawn = n_late > 0 and (arrived == queue.size or -late[0]["score"] < times[arrived])
+        arrival, leaf, attempt = math.inf, np.int64(-1), 0.0
         if redrawn:
-            arrival = -late.score[0]
-            look_above(np.int64(late.number[0]), nodes, cover)
+            arrival, leaf, attempt = -late[0]["score"], late[0]["number"], late[0]["time"]
         elif arrived < queue.size:
-            arrival = times[arrived]
-            look_above(np.int64(queue[arrived]), nodes, cover)
-        if arrival - clock[0] >= earliest and heavy_leaf < 0:
-            heavy_leaf, heavy_time, deficit, heap = search_heavy(
-                root, heavy_time, most, temperature, t, track.branch_key, nodes, cover, heap
-            )
+            arrival, leaf = times[arrived], np.int64(queue[arrived])
+        if leaf >= 0:
+            look_above(leaf, nodes, looked, now)
+        if arrival - now[0]["clock"] >= earliest and heavy_leaf < 0:
+            heavy_leaf, heavy_time, deficit = search_heavy(
+                root, heavy_time, most, temperature, t, branch_key, nodes, state, cover, now,
+                looked, heap,
+            )  # fmt: skip
             if temperature > 0.0:
                 slow = ((threshold - most) + deficit) / temperature
                 earliest = heavy_time * portable_exp(slow)
-        if arrival - clock[0] >= earliest:
-            clock[0] += earliest
-            return heavy_leaf, heap, late
+        if arrival - now[0]["clock"] >= earliest:
+            now[0]["clock"] += earliest
+            return heavy_leaf
         if redrawn:
-            leaf, attempt = np.int64(late.number[0]), late.time[0]
-            clock[2] -= 1.0
-            drop_first(late, n_late - 1)
+            n_late -= 1
+            drop_first(late, n_late)
+            now[0]["late"] = n_late
         else:
-            leaf, attempt = np.int64(queue[arrived]), 0.0
-            clock[1] += 1.0
-        if cover.state[2 * leaf] == COVERED:
+            now[0]["arrived"] += 1
+        if state[2 * leaf] == COVERED:
             continue
-        gain, top = gain_of(leaf, nodes, cover)
+        gain, top = gain_of(leaf, nodes, state)
         if top == LIGHT:
-            coin = uniform(combine(combine(track.leaf_key[leaf], _COIN), np.uint64(attempt)))
+            coin = uniform(combine(combine(leaf_key[leaf], _COIN), np.uint64(attempt)))
             if coin < portable_exp((gain - threshold) / temperature):
-                clock[0] = arrival
-                return leaf, heap, late
+                now[0]["clock"] = arrival
+                return leaf
         attempt += 1.0
-        again = arrival + delay_of(track.leaf_key[leaf], attempt) / nodes.weight[2 * leaf]
-        late = push(late, np.int64(clock[2]), -again, leaf, attempt, 0.0)
-        clock[2] += 1.0
+        again = arrival + delay_of(leaf_key[leaf], attempt) / nodes[2 * leaf]["weight"]
+        push(late, n_late, -again, leaf, attempt, 0.0)
+        now[0]["late"] = n_late + 1
 
 
 @kernel
@@ -240,7 +230,10 @@ def draw_temperature(t, least_cost, rate, key):
 
 
 @kernel
-def run_rounds(rounds, rate, root, keys, rank, track, nodes, cover, heap, late):
+def run_rounds(
+    rounds, rate, root, keys, branch_key, leaf_key, rank, queue, times,
+    nodes, state, cover, now, looked, heap, late,
+):  # fmt: skip
     """Choose `rounds` centers by Algorithm 2.
 
     Parameters
@@ -248,14 +241,14 @@ def run_rounds(rounds, rate, root, keys, rank, track, nodes, cover, heap, late):
     rate : ``rate * cost`` is the smallest temperature of a round
     keys : of the temperatures and of the heavy race
     rank : nodes by best gain, largest first, or the first part of that list
-    track : see `race`; its queue may be the first part only
-    cover : as before the first round; holds the final state afterwards
+    queue, times : leaves by their first arrival, or the first part of them; their arrivals
+    state, cover, now : as before the first round; hold the final state afterwards
     heap, late : empty heaps, for opened nodes and for redrawn arrivals
 
     Returns
     -------
     center (leaves), cost after each, the clusters they split, the bits of their cells, and the
-    number of rounds: fewer than asked for if `rank` or the queue was too short to tell the next
+    number of rounds: fewer than asked for if `rank` or `queue` was too short to tell the next
     """
     center = np.empty(rounds, np.int32)
     split_from = np.empty(rounds, np.int32)
@@ -264,26 +257,26 @@ def run_rounds(rounds, rate, root, keys, rank, track, nodes, cover, heap, late):
     front, passed = np.int64(0), np.int64(0)
     leader = np.int64(root)  # the top with the best gain
     for t in range(rounds):
-        if cover.state[leader] == COVERED:
-            while front < rank.size and cover.state[rank[front]] == COVERED:
+        if state[leader] == COVERED:
+            while front < rank.size and state[rank[front]] == COVERED:
                 front += 1
             if front == rank.size:
                 return center, costs, split_from, cell, t
             leader = np.int64(rank[front])
-            while cover.state[leader] == INSIDE:
-                leader = np.int64(nodes.parent[leader])
-        least_cost = cost_without(leader, nodes, cover) + cost_left(leader, nodes)
+            while state[leader] == INSIDE:
+                leader = np.int64(nodes[leader]["parent"])
+        least_cost = cost_with_best(leader, nodes, now)
         temperature, threshold = draw_temperature(t, least_cost, rate, keys[0])
-        passed = mark_heavy(passed, threshold, rank, nodes, cover)
-        if passed == rank.size < cover.state.size:
+        passed = mark_heavy(passed, threshold, rank, nodes, state, cover)
+        if passed == rank.size < state.size:
             return center, costs, split_from, cell, t
-        leaf, heap, late = race(
-            t, nodes.best[leader], temperature, threshold, root, keys[1], track, nodes, cover,
-            heap, late,
+        leaf = race(
+            t, nodes[leader]["best"], temperature, threshold, root, keys[1], branch_key, leaf_key,
+            queue, times, nodes, state, cover, now, looked, heap, late,
         )  # fmt: skip
         if leaf < 0:
             return center, costs, split_from, cell, t
         center[t] = leaf
-        split_from[t], cell[t] = take(leaf, t, threshold, nodes, cover)
-        costs[t] = current_cost(cover)
+        split_from[t], cell[t] = take(leaf, t, threshold, nodes, state, cover, now)
+        costs[t] = current_cost(now)
     return center, costs, split_from, cell, rounds

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.centers._cover_kernels import INSIDE, LIGHT, Cover, Nodes, label_leaves
+from holdfast.centers._cover_kernels import COVER, INSIDE, LIGHT, NOW, label_leaves
 from holdfast.centers._greedy_kernels import find_champions, order_ties, remaining_costs
 from holdfast.centers._heap_kernels import empty_heap
 from holdfast.centers._lineage_kernels import ancestors_among
-from holdfast.centers._race_kernels import Track, first_arrivals, run_rounds
+from holdfast.centers._race_kernels import first_arrivals, run_rounds
 from holdfast.grid._kernels import sort_rows
 from holdfast.seeding import purpose_key
 from holdfast.tree import Tree
@@ -85,8 +85,6 @@ def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
 
 def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> CenterSequence:
     """Exponential mechanism by racing clocks; see docs/how_it_works.md for why it is exact."""
-    nodes = Nodes(tree.left, tree.right, tree.bit, tree.parent, tree.count, tree.best)
-    root = int(np.argmin(tree.parent))
     times = first_arrivals(tree.leaf_key, tree.count)
     rounds, share = 0, 64 * n_centers + 1024
     while rounds < n_centers:
@@ -95,18 +93,24 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
             ranking = pool.submit(smallest, -tree.best, share)
             queue = smallest(times, share)
             rank = ranking.result()
-        cover = empty_cover(nodes, root)
+        state, cover, now = start_cover(tree.count[tree.root], tree.root, tree.n_leaves)
         center, cost, parent, cell, rounds = run_rounds(
             n_centers,
             temperature_rate(epsilon, tree.total_weight),
-            root,
+            tree.root,
             round_keys(seed),
+            tree.branch_key,
+            tree.leaf_key,
             rank,
-            Track(tree.branch_key, tree.leaf_key, queue, times[queue]),
-            nodes,
+            queue,
+            times[queue],
+            tree.nodes,
+            state,
             cover,
-            empty_heap(64),
-            empty_heap(1024),
+            now,
+            np.empty(0, dtype=np.int64),
+            empty_heap(tree.n_leaves),
+            empty_heap(tree.n_leaves),
         )
         share *= 64
     return CenterSequence(
@@ -114,7 +118,7 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
         cost=_in_data_units(cost, tree),
         parent=parent,
         cell=cell,
-        label=label_leaves(center, tree.closing, nodes, cover),
+        label=label_leaves(center, tree.closing, tree.nodes, state, cover),
     )
 
 
@@ -136,22 +140,21 @@ def round_keys(seed: int) -> NDArray[np.uint64]:
     return np.array([purpose_key(seed, "temperature"), purpose_key(seed, "race")])
 
 
-def empty_cover(nodes: Nodes, root: int) -> Cover:
-    """No center yet: the root is the only top, and the cost is that of its weight at distance 1."""
-    n_inner = nodes.left.size
-    total = int(nodes.weight[root]) << 63
-    cover = Cover(
-        state=np.full(2 * n_inner + 1, INSIDE, dtype=np.uint8),
-        owner=np.full(n_inner, -1, dtype=np.int32),
-        heavy_weight=np.zeros(n_inner),
-        heavy_best=np.full(n_inner, -1.0),
-        cost=np.array([total & (1 << 64) - 1, total >> 64], dtype=np.uint64),
-        clock=np.zeros(3),
-        looked=np.empty(0, dtype=np.int32),
-        run=np.zeros(1, dtype=np.int32),
-    )
-    cover.state[root] = LIGHT
-    return cover
+def start_cover(
+    weight: float, root: int, n_leaves: int
+) -> tuple[NDArray[np.uint8], NDArray[np.void], NDArray[np.void]]:
+    """No center yet: the root is the only top, and the cost is that of its weight at distance 1.
+
+    Returns `state`, `cover` and `now` of `_cover_kernels`.
+    """
+    state = np.full(2 * n_leaves - 1, INSIDE, dtype=np.uint8)
+    state[root] = LIGHT
+    cover = np.empty(n_leaves - 1, dtype=COVER)
+    cover["weight"], cover["best"], cover["owner"] = 0.0, -1.0, -1
+    now = np.zeros(1, dtype=NOW)
+    total = int(weight) << 63
+    now["cost_low"], now["cost_high"] = total & ((1 << 64) - 1), total >> 64
+    return state, cover, now
 
 
 def _in_data_units(cost: NDArray[np.float64], tree: Tree) -> NDArray[np.float64]:

@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
-from holdfast.centers._cover_kernels import Cover, Nodes
 from holdfast.centers._greedy_kernels import find_champions
 from holdfast.centers._heap_kernels import empty_heap
-from holdfast.centers._race_kernels import Track, first_arrivals
-from holdfast.centers.choose import empty_cover, round_keys, smallest, temperature_rate
+from holdfast.centers._race_kernels import first_arrivals
+from holdfast.centers.choose import round_keys, smallest, start_cover, temperature_rate
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.grid import Cells, Grid, collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds
 from holdfast.pipeline import Settings, cluster_rows
 from holdfast.stability._deletion_kernels import (
-    Scratch,
+    SAVED,
     deepest_path,
     effects_at,
     run_without,
@@ -121,65 +120,66 @@ class _Workspace:
     """A copy of the tree that runs may change and restore, and what they need besides."""
 
     tree: Tree
-    root: int
-    nodes: Nodes
-    champion: NDArray[np.int32]
-    cover: Cover
-    track: Track
-    scratch: Scratch
     settings: Settings
     rounds: int
+    nodes: NDArray[np.void]
+    champion: NDArray[np.int32]
+    queue: NDArray[np.int32]
+    times: NDArray[np.float64]
+    looked: NDArray[np.int64]
+    cover: tuple[NDArray[np.uint8], NDArray[np.void], NDArray[np.void]]
+    saved: NDArray[np.void]
+    tops: NDArray[np.int64]
 
     def run(
-        self, leaves: NDArray[np.int32], watched: NDArray[np.int32], total_weight: float
+        self, removed: NDArray[np.int32], watched: NDArray[np.int32], total_weight: float
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_]]:
         """Run the rounds without one row of each leaf in turn; see `run_without`."""
-        low = np.empty((leaves.size, self.rounds), np.int32)
+        low = np.empty((removed.size, self.rounds), np.int32)
         high = np.empty_like(low)
-        looked, enough = run_without(
-            leaves,
+        seen, enough = run_without(
+            removed,
             watched,
             temperature_rate(self.settings.epsilon, total_weight),
-            self.root,
+            self.tree.root,
             round_keys(self.settings.seed),
-            self.track,
-            self.nodes,
-            self.cover,
+            self.tree.branch_key,
+            self.tree.leaf_key,
+            self.queue,
+            self.times,
             self.champion,
-            empty_heap(64),
-            empty_heap(1024),
-            self.scratch,
+            self.nodes,
+            *self.cover,
+            self.looked,
+            empty_heap(self.tree.n_leaves),
+            empty_heap(self.tree.n_leaves),
+            self.saved,
+            self.tops,
             low,
             high,
         )
-        return low, high, looked, enough
+        return low, high, seen, enough
 
 
 def _open_workspace(tree: Tree, rounds: int, settings: Settings) -> _Workspace:
-    root = int(np.argmin(tree.parent))
-    nodes = Nodes(
-        left=tree.left.copy(),
-        right=tree.right.copy(),
-        bit=tree.bit.copy(),
-        parent=tree.parent.copy(),
-        weight=tree.count.copy(),
-        best=tree.best.copy(),
-    )
     champion = find_champions(
         tree.left, tree.right, tree.bit, tree.closing, tree.parent, tree.best, tree.leaf_key
     )[3]
     times = first_arrivals(tree.leaf_key, tree.count)
     queue = smallest(times, 64 * rounds + 1024)
+    depth = int(deepest_path(tree.closing, tree.nodes))
     return _Workspace(
         tree=tree,
-        root=root,
-        nodes=nodes,
-        champion=champion,
-        cover=empty_cover(nodes, root)._replace(looked=np.zeros(tree.left.size, np.int32)),
-        track=Track(tree.branch_key, tree.leaf_key, queue, times[queue]),
-        scratch=_scratch_for(int(deepest_path(tree.closing, tree.parent)), rounds),
         settings=settings,
         rounds=rounds,
+        nodes=tree.nodes.copy(),
+        champion=champion,
+        queue=queue,
+        times=times[queue],
+        looked=np.zeros(tree.left.size, dtype=np.int64),
+        cover=start_cover(tree.count[tree.root], tree.root, tree.n_leaves),
+        saved=np.empty(depth + 2, dtype=SAVED),
+        tops=np.empty(2 * rounds * (depth + 2) + 2, dtype=np.int64),
     )
 
 
@@ -190,11 +190,11 @@ def _run_all(tree: Tree, rounds: int, settings: Settings) -> _Runs:
     low, high, _, _ = work.run(nothing, nowhere, tree.total_weight)
     lows, highs, done = [low], [high], 1
     # Groups start below what the run with all rows looked at: a guess that only saves runs.
-    looked_at = (work.cover.looked == work.cover.run[0]).astype(np.int32)
+    looked_at = work.looked == 1
     of_leaf = np.full(tree.n_leaves, -1, dtype=np.int64)
     pending = np.arange(tree.n_leaves, dtype=np.int32)
-    at = np.full(tree.n_leaves, work.root, dtype=np.int32)
-    step_down(pending, at, 1, work.nodes, looked_at)
+    at = np.full(tree.n_leaves, tree.root, dtype=np.int32)
+    step_down(pending, at, work.nodes, looked_at)
     while pending.size:
         best, first = effects_at(pending, at, work.nodes, work.champion, tree.leaf_key)
         if settings.epsilon > 0.0:
@@ -202,28 +202,16 @@ def _run_all(tree: Tree, rounds: int, settings: Settings) -> _Runs:
         keys = np.empty(pending.size, dtype=[("at", "i4"), ("best", "f8"), ("first", "i8")])
         keys["at"], keys["best"], keys["first"] = at, best, first
         _, picked, group = np.unique(keys, return_index=True, return_inverse=True)
-        low, high, looked, enough = work.run(pending[picked], at[picked], tree.total_weight - 1.0)
+        low, high, seen, enough = work.run(pending[picked], at[picked], tree.total_weight - 1.0)
         lows.append(low)
         highs.append(high)
         number = np.where(enough, done + np.arange(picked.size), -1)
         done += picked.size
-        settled = ~(looked & enough)[group]
+        settled = ~(seen & enough)[group]
         of_leaf[pending[settled]] = number[group[settled]]
         pending, at = pending[~settled], at[~settled]
-        step_down(pending, at, 1, work.nodes, looked_at)
+        step_down(pending, at, work.nodes, looked_at)
     return _Runs(np.concatenate(lows), np.concatenate(highs), of_leaf)
-
-
-def _scratch_for(depth: int, rounds: int) -> Scratch:
-    touched = rounds * (depth + 2) + 2
-    return Scratch(
-        node=np.empty(depth + 2, np.int32),
-        weight=np.empty(depth + 2),
-        best=np.empty(depth + 2),
-        champion=np.empty(depth + 2, np.int32),
-        tops=np.empty(touched, np.int32),
-        covered=np.empty(touched, np.int32),
-    )
 
 
 def _fill_matched(

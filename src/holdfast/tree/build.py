@@ -15,7 +15,7 @@ __all__ = ["Tree", "build_tree"]
 # `Tree` are views of these columns. Walks up from random leaves are what the time goes to.
 _NODE = np.dtype(
     [
-        ("count", np.float64),
+        ("weight", np.float64),
         ("best", np.float64),
         ("parent", np.int32),
         ("left", np.int32),
@@ -37,6 +37,9 @@ class Tree:
 
     Attributes
     ----------
+    nodes : ndarray of shape (2 n_leaves - 1,), structured
+        The fields `weight`, `best`, `parent`, `left`, `right`, `bit` of each node; those below, up
+        to `best`, are views of it.
     left, right : ndarray of shape (n_leaves - 1,), dtype int32
         Children (nodes) of inner node 2 i + 1, at i.
     bit, dim : ndarray of shape (n_leaves - 1,), dtype uint8 and int32
@@ -60,6 +63,7 @@ class Tree:
         In the units the weights were given in.
     """
 
+    nodes: NDArray[np.void]
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     bit: NDArray[np.uint8]
@@ -75,6 +79,11 @@ class Tree:
     total_weight: float
 
     @property
+    def root(self) -> int:
+        """The root's node."""
+        return int(np.argmin(self.parent))
+
+    @property
     def n_leaves(self) -> int:
         """Number of leaves."""
         return self.leaf_key.size
@@ -85,12 +94,13 @@ def build_tree(cells: Cells, grid: Grid, seed: int) -> Tree:
     nodes = np.empty(2 * cells.weight.size - 1, dtype=_NODE)
     inner = nodes[1::2]
     left, right, bit = inner["left"], inner["right"], inner["bit"]
-    parent, count, best = nodes["parent"], nodes["count"], nodes["best"]
+    parent, count, best = nodes["parent"], nodes["weight"], nodes["best"]
     dim = split_positions(cells.coordinates, bit)
     closing = link_nodes(dim, cells.weight, bit, left, right, parent, count, best)
     place = purpose_key(seed, "branch")
     branch_key = branch_keys(cells.coordinates, bit, dim, grid.anchor, grid.root_exponent, place)
     return Tree(
+        nodes=nodes,
         left=left,
         right=right,
         bit=bit,

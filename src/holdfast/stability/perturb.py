@@ -1,0 +1,290 @@
+"""Rows come and go: the ways to change a data set that stability is measured against.
+
+One protocol, `Perturbation`: a name, the share of rows held back from the base fit, and
+``perturb(X, spare, rng) -> (rows, kept)``, where ``kept[i]`` is the row of `X` that row i is, or
+-1 for a new one. A plain function ``(X, rng) -> (rows, kept)`` serves as well. Where there is a
+method ``check(n_rows, n_spare)``, it is asked first: the number of rows left, or a clear error.
+
+Invariant: a perturbation draws from the generator it is handed and from nothing else; that one is
+keyed by (seed, name, trial), so trial j is the same whatever else is measured.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.baselines.protocol import Rows
+
+__all__ = [
+    "Add",
+    "Bootstrap",
+    "Delete",
+    "Jitter",
+    "Perturbation",
+    "Perturbed",
+    "Replace",
+    "as_perturbation",
+]
+
+Perturbed = tuple[Rows, NDArray[np.int64]]
+
+
+@runtime_checkable
+class Perturbation(Protocol):
+    """One way to change a data set."""
+
+    @property
+    def name(self) -> str:
+        """Label in results and key of the draws."""
+        ...
+
+    @property
+    def held_back(self) -> float:
+        """Share of the rows, below 1, that the base fit does not see; 0 for none."""
+        ...
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        """Change `X`, with the rows in `spare` at hand.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_after, n_features)
+        kept : ndarray of shape (n_after,), dtype int64
+            The row of `X` that each one is, or -1.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Remove rows at random.
+
+    Attributes
+    ----------
+    amount : int or float
+        A count, or a fraction of the rows between 0 and 1 (rounded, at least one row).
+    """
+
+    amount: float
+
+    @property
+    def name(self) -> str:
+        """Such as ``"delete 5"`` or ``"delete 10%"``."""
+        return f"delete {_describe_amount(self.amount)}"
+
+    @property
+    def held_back(self) -> float:
+        """Nothing is held back."""
+        return 0.0
+
+    def check(self, n_rows: int, n_spare: int) -> int:
+        """Return the number of rows that stay."""
+        count = count_of(self.amount, n_rows, "delete")
+        if count >= n_rows:
+            raise ValueError(
+                f"delete must leave at least one row; got {count} deletions from {n_rows} rows."
+            )
+        return n_rows - count
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        """Keep all rows but `amount` of them, in their order."""
+        gone = draw_rows(X.shape[0], count_of(self.amount, X.shape[0], "delete"), rng)
+        kept = np.delete(np.arange(X.shape[0]), gone)
+        return X[kept], kept
+
+
+@dataclass(frozen=True)
+class Add:
+    """Add rows that were held back from the base fit.
+
+    Attributes
+    ----------
+    amount : int or float
+        A count, or a fraction of the rows of the base fit.
+    held_back : float
+        Share of the data that is set aside to draw from.
+    """
+
+    amount: float
+    held_back: float = 0.2
+
+    @property
+    def name(self) -> str:
+        """Such as ``"add 5 (20% held back)"``."""
+        return f"add {_describe_amount(self.amount)} ({self.held_back:.6g} held back)"
+
+    def check(self, n_rows: int, n_spare: int) -> int:
+        """Return the number of rows there are at least."""
+        _check_spare(self.amount, n_rows, n_spare, "Add")
+        return n_rows
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        """Append `amount` of the spare rows."""
+        count = count_of(self.amount, X.shape[0], "Add")
+        new = spare[draw_rows(spare.shape[0], count, rng)]
+        kept = np.concatenate((np.arange(X.shape[0]), np.full(count, -1)))
+        return np.concatenate((X, new)), kept
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Put rows that were held back from the base fit in the place of others.
+
+    Attributes
+    ----------
+    amount : int or float
+        A count, or a fraction of the rows of the base fit.
+    held_back : float
+        Share of the data that is set aside to draw from.
+    """
+
+    amount: float
+    held_back: float = 0.2
+
+    @property
+    def name(self) -> str:
+        """Such as ``"replace 5 (20% held back)"``."""
+        return f"replace {_describe_amount(self.amount)} ({self.held_back:.6g} held back)"
+
+    def check(self, n_rows: int, n_spare: int) -> int:
+        """Return the number of rows, which stays the same."""
+        _check_spare(self.amount, n_rows, n_spare, "Replace")
+        return n_rows
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        """Overwrite `amount` of the rows."""
+        count = count_of(self.amount, X.shape[0], "Replace")
+        gone = draw_rows(X.shape[0], count, rng)
+        rows, kept = X.copy(), np.arange(X.shape[0])
+        rows[gone] = spare[draw_rows(spare.shape[0], count, rng)]
+        kept[gone] = -1
+        return rows, kept
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Draw as many rows as there are, with replacement.
+
+    About 63% of the rows survive; a row drawn twice counts once when clusterings are compared.
+    """
+
+    @property
+    def name(self) -> str:
+        """``"bootstrap"``."""
+        return "bootstrap"
+
+    @property
+    def held_back(self) -> float:
+        """Nothing is held back."""
+        return 0.0
+
+    def check(self, n_rows: int, n_spare: int) -> int:
+        """Return the number of rows, which stays the same."""
+        return n_rows
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        """Draw rows, in their order."""
+        kept = np.sort(rng.integers(X.shape[0], size=X.shape[0]))
+        return X[kept], kept
+
+
+@dataclass(frozen=True)
+class Jitter:
+    """Add normal noise to every value; no row comes or goes.
+
+    Attributes
+    ----------
+    scale : float
+        Standard deviation of the noise, as a share of each column's own.
+    """
+
+    scale: float = 0.01
+
+    @property
+    def name(self) -> str:
+        """Such as ``"jitter 0.01"``."""
+        return f"jitter {self.scale:.6g}"
+
+    @property
+    def held_back(self) -> float:
+        """Nothing is held back."""
+        return 0.0
+
+    def check(self, n_rows: int, n_spare: int) -> int:
+        """Return the number of rows, which stays the same."""
+        if not 0.0 < self.scale < np.inf:
+            raise ValueError(f"Jitter's scale must be positive and finite; got {self.scale!r}.")
+        return n_rows
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        """Move every row a little."""
+        noise = rng.standard_normal(X.shape) * (self.scale * X.std(axis=0))
+        return X + noise, np.arange(X.shape[0])
+
+
+@dataclass(frozen=True)
+class _FunctionPerturbation:
+    """A user's function behind the protocol."""
+
+    function: Callable[[Rows, np.random.Generator], Perturbed]
+    name: str
+
+    @property
+    def held_back(self) -> float:
+        return 0.0
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        return self.function(X, rng)
+
+
+def as_perturbation(perturb: Any) -> Perturbation:
+    """Accept a `Perturbation` or a function ``(X, rng) -> (rows, kept)``."""
+    if isinstance(perturb, Perturbation) and not isinstance(perturb, type):
+        return perturb
+    if callable(perturb) and not isinstance(perturb, type):
+        return _FunctionPerturbation(perturb, getattr(perturb, "__name__", repr(perturb)))
+    raise TypeError(
+        f"perturb must be a Perturbation, such as Delete(1) or Bootstrap(), or a function "
+        f"(X, rng) -> (rows, kept); got {perturb!r}."
+    )
+
+
+def count_of(amount: Any, n_rows: int, what: str) -> int:
+    """Turn a count or a fraction into a number of rows, at least one."""
+    if isinstance(amount, Integral) and not isinstance(amount, bool):
+        if amount < 1:
+            raise ValueError(f"{what} needs a count of at least 1; got {amount}.")
+        return int(amount)
+    if isinstance(amount, Real) and not isinstance(amount, bool):
+        if not 0.0 < float(amount) < 1.0:
+            raise ValueError(
+                f"{what} takes counts (integers) or fractions between 0 and 1; got {amount!r}. "
+                "Write 1, not 1.0, for one row."
+            )
+        return max(1, round(float(amount) * n_rows))
+    raise ValueError(f"{what} takes counts or fractions of the rows; got {amount!r}.")
+
+
+def draw_rows(n_rows: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw `count` different rows out of `n_rows`."""
+    return rng.choice(n_rows, size=count, replace=False, shuffle=False).astype(np.int64)
+
+
+def _check_spare(amount: Any, n_rows: int, n_spare: int, what: str) -> None:
+    count = count_of(amount, n_rows, what)
+    if count > n_spare:
+        raise ValueError(
+            f"{what} needs {count} rows, but only {n_spare} are held back; raise its held_back."
+        )
+    if what == "Replace" and count > n_rows:
+        raise ValueError(f"Replace can change at most all {n_rows} rows; got {count}.")
+
+
+def _describe_amount(amount: Any) -> str:
+    if isinstance(amount, Real) and not isinstance(amount, Integral):
+        return f"{100.0 * float(amount):.6g}%"
+    return str(amount)
