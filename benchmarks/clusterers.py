@@ -56,10 +56,52 @@ def run_naive(X: Array, **options: Any) -> Any:
     return choose_all_centers(X, **options)
 
 
+def run_deletions(X: Array) -> Any:
+    """Exact average sensitivity: every row deleted in turn."""
+    from holdfast import HierarchicalKMedian, average_sensitivity
+
+    return average_sensitivity(
+        HierarchicalKMedian(), X, n_clusters=[2, 4, 8, 16], delete=[1], trials="all", repeats=1
+    )
+
+
+def run_audit(X: Array, method: str) -> Any:
+    """Sensitivity of a peer, one process: 41 fits and what we add to them."""
+    from holdfast import average_sensitivity, baselines
+
+    peer = baselines.CONSTRUCTORS[method]()
+    return average_sensitivity(peer, X, n_clusters=[16], delete=[1], trials=40, repeats=1, n_jobs=1)
+
+
+def run_refits(X: Array, method: str) -> Any:
+    """The same 41 fits and cuts by the peer's own functions, on one thread as there."""
+    import fastcluster
+    from scipy.cluster.hierarchy import fcluster
+    from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
+
+    labels = []
+    with threadpool_limits(1):
+        for row in range(-1, 40):
+            rows = X if row < 0 else np.delete(X, row, axis=0)
+            if method == "kmeans":
+                labels.append(KMeans(16, random_state=0).fit(rows).labels_)
+                continue
+            if method == "ward":
+                merges = fastcluster.linkage_vector(rows, method=method)
+            else:
+                merges = fastcluster.linkage(rows, method=method)
+            labels.append(fcluster(merges, 16, "maxclust"))
+    return labels
+
+
 CLUSTERERS = {
     "holdfast": Clusterer("holdfast", "holdfast", run_holdfast),
     "genie": Clusterer("Genie", "genieclust", run_genie),
     "bisecting": Clusterer("BisectingKMeans", "sklearn", run_bisecting),
     "ward": Clusterer("Ward (fastcluster)", "fastcluster", run_ward),
+    "deletions": Clusterer("holdfast", "holdfast", run_deletions),
+    "audit": Clusterer("average_sensitivity", "fastcluster", run_audit),
+    "refits": Clusterer("bare refits", "fastcluster", run_refits),
     "naive": Clusterer("naive counting", "numpy", run_naive),
 }

@@ -17,6 +17,7 @@ import growth
 import machine
 import memory
 import speed
+import stability
 import startup
 from progress import Progress
 from report import Run, summarize, write_report
@@ -25,7 +26,14 @@ from table import HEADER, Row, format_line
 from tasks import Group, MeasurementError, Results, Settings, Task, order_turns
 
 HERE = Path(__file__).resolve().parent
-GROUPS = (*speed.GROUPS, growth.GROUP, memory.GROUP, *startup.GROUPS, counting.GROUP)
+GROUPS = (
+    *speed.GROUPS,
+    stability.GROUP,
+    growth.GROUP,
+    memory.GROUP,
+    *startup.GROUPS,
+    counting.GROUP,
+)
 SMALLEST_SCALE = 0.001  # below, some inputs would have fewer rows than clusters
 BUSY = 0.5
 INTERRUPTED = 130
