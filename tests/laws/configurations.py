@@ -1,7 +1,7 @@
 """The ways to fit that the laws run over.
 
-A law that holds for every clusterer of holdfast is parametrised over `CONFIGURATIONS`; a new cost
-joins all of them by being added to `COSTS`.
+A law that holds for every clusterer of holdfast is parametrised over `CONFIGURATIONS`, for both
+costs.
 """
 
 import math
@@ -10,7 +10,6 @@ from typing import Any
 
 from holdfast import HierarchicalKMedian
 
-COSTS = ("tree",)
 EPSILONS = (0.0, 0.1, 1.0, 10.0, math.inf)
 
 
@@ -30,20 +29,18 @@ class Configuration:
 
 
 def _configurations() -> list[Configuration]:
-    found = []
-    for cost in COSTS:
-        for epsilon in EPSILONS:
-            found.append(Configuration(f"{cost}-{epsilon:g}", {"cost": cost, "epsilon": epsilon}))
-        for epsilon in (0.0, 1.0):
-            found.append(
-                Configuration(
-                    f"{cost}-{epsilon:g}-unshifted",
-                    {"cost": cost, "epsilon": epsilon, "random_shift": False},
-                )
-            )
-        found.append(
-            Configuration(f"{cost}-seeded", {"cost": cost, "epsilon": 1.0, "random_state": 2**40})
-        )
+    found = [Configuration(f"tree-{epsilon:g}", {"epsilon": epsilon}) for epsilon in EPSILONS]
+    found += [
+        Configuration(f"tree-{epsilon:g}-unshifted", {"epsilon": epsilon, "random_shift": False})
+        for epsilon in (0.0, 1.0)
+    ]
+    found.append(Configuration("tree-seeded", {"epsilon": 1.0, "random_state": 2**40}))
+    whole = {"cost": "euclidean", "max_centers": "all"}
+    found += [
+        Configuration(f"euclidean-{epsilon:g}", {**whole, "epsilon": epsilon})
+        for epsilon in (0.0, 0.05, 1.0, math.inf)
+    ]
+    found.append(Configuration("euclidean-manhattan", {**whole, "epsilon": 0.05, "metric": "manhattan"}))
     return found
 
 

@@ -129,16 +129,46 @@ def draw_candidate(t, gain, free, weight, key, temperature):
 
 
 @kernel
-def assign_rows(rows, weight, centers, first_child, children, metric, label, saved):
+def add_product(sums, t, weight, units):
+    """Add ``weight * units`` to entry t of a list of 128-bit integers (low word, high word)."""
+    low_half = np.uint64(0xFFFFFFFF)
+    half = np.uint64(32)
+    a0, a1 = weight & low_half, weight >> half
+    b0, b1 = units & low_half, units >> half
+    first = a0 * b0
+    middle = a1 * b0 + (first >> half)
+    other = a0 * b1 + (middle & low_half)
+    low = (other << half) | (first & low_half)
+    high = a1 * b1 + (middle >> half) + (other >> half)
+    total = sums[t, 0] + low
+    sums[t, 1] += high + (np.uint64(1) if total < low else np.uint64(0))
+    sums[t, 0] = total
+
+
+@kernel
+def in_units(distance, unit):
+    """Round a distance to a whole number of units; one at least, if it is not 0.
+
+    Distances of rows of a fit are below 2^62 units; those of rows far outside are cut off there.
+    """
+    if distance == 0.0:
+        return np.uint64(0)
+    return np.uint64(max(math.floor(min(distance / unit, 2.0**62) + 0.5), 1.0))
+
+
+@kernel
+def assign_rows(rows, weight, centers, first_child, children, metric, unit, label, sums):
     """Replay the nested splits for each row.
 
     The children of cluster t, ``children[first_child[t]:first_child[t + 1]]``, are in the order in
     which they split off. Fills `label` with the last cluster a row moves to, and adds to
-    ``saved[t]`` what rows save by moving into cluster t, to the last entry what they cost in the
-    end.
+    ``sums[t]`` what rows save by moving into cluster t, to the last entry what they cost in the
+    end: as integers, so that no order of summation matters.
     """
+    last = sums.shape[0] - 1
     for i in range(rows.shape[0]):
         cluster = 0
+        multiplicity = np.uint64(weight[i])
         own = distance_between(rows[i], centers[0], metric)
         c = first_child[0]
         while c < first_child[cluster + 1]:
@@ -146,11 +176,12 @@ def assign_rows(rows, weight, centers, first_child, children, metric, label, sav
             distance = distance_between(rows[i], centers[t], metric)
             c += 1
             if distance < own:
-                saved[t] += weight[i] * (own - distance)
+                saved = in_units(own, unit) - in_units(distance, unit)
+                add_product(sums, t, multiplicity, saved)
                 cluster, own = t, distance
                 c = first_child[t]
         label[i] = cluster
-        saved[saved.size - 1] += weight[i] * own
+        add_product(sums, last, multiplicity, in_units(own, unit))
 
 
 @kernel

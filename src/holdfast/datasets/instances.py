@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,6 +157,7 @@ def make_well_clusterable(
     *,
     n_features: int = 2,
     separation: float = 1.1,
+    longest_of: Literal["pair", "all"] = "pair",
     random_state: Any = 0,
 ) -> ClusteredRows:
     """Clusters that are farther apart than twice the longest step within them.
@@ -166,14 +167,20 @@ def make_well_clusterable(
     normal, each with a spread of its own between 0.5 and 1, around normal middles that are moved
     apart until the definition holds with `separation` to spare.
 
+    Two small clusters may then be closer to each other than the rows of a third, wide one, and
+    single linkage merges them first. ``longest_of="all"`` excludes that: every two clusters are
+    farther apart than twice the longest of all d_i, so that single linkage completes every cluster
+    before it merges two, also when any one row is missing.
+
     Parameters
     ----------
     cluster_sizes : sequence of int
         Rows in each cluster. The lemma of [LHBP25]_ needs at least 2 in each.
     n_features : int, default=2
     separation : float, default=1.1
-        At least 1: the distance of clusters i and j is more than separation * 2 max(d_i, d_j). The
-        closest two exceed that by at most a few percent.
+        At least 1: clusters i and j are farther apart than separation * 2 max(d_i, d_j).
+    longest_of : {"pair", "all"}, default="pair"
+        Whether the maximum is over the two clusters, as in [LHBP25]_, or over all of them.
     random_state : int, RandomState, Generator or None, default=0
 
     Returns
@@ -198,12 +205,16 @@ def make_well_clusterable(
     _check_count("n_features", n_features)
     if not 1.0 <= separation < np.inf:
         raise ValueError(f"separation must be at least 1 and finite; got {separation!r}.")
+    if longest_of not in ("pair", "all"):
+        raise ValueError(f"longest_of must be 'pair' or 'all'; got {longest_of!r}.")
     rng = np.random.default_rng(seed_from(random_state))
     clusters = [
         rng.uniform(0.5, 1.0) * rng.normal(size=(size, n_features)) for size in cluster_sizes
     ]
     middles = rng.normal(size=(len(clusters), n_features))
     steps = [_longest_step(cluster) for cluster in clusters]
+    if longest_of == "all":
+        steps = [max(steps)] * len(steps)
     apart = 1.0
     while not _are_separated(clusters, apart * middles, steps, 2.0 * separation):
         apart *= 1.02

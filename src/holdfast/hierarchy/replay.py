@@ -1,5 +1,7 @@
 """Labels by replaying nested splits: a row moves to a new center where that is closer."""
 
+import math
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -10,7 +12,7 @@ from holdfast.centers._euclidean_kernels import assign_rows
 
 __all__ = ["SplitLocator", "build_split_locator"]
 
-_BLOCK = 1 << 14  # rows whose costs are summed together; fixed, so that threads do not matter
+_BLOCK = 1 << 14  # rows that a thread takes at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,25 +50,34 @@ class SplitLocator:
         """Labels of prepared rows, and the nested cost after each center.
 
         The cost after k centers is what rows cost in the end plus what later splits save: sums of
-        non-negative numbers, block by block in a fixed order.
+        distances rounded to 2^-61 of the largest possible one, which are exact.
         """
         n, k = rows.shape[0], self.centers.shape[0]
+        # prepared coordinates are at most 1, so distances are at most twice the dimension
+        exponent = (2 * rows.shape[1]).bit_length() - 62
         label = np.empty(n, dtype=np.int32)
-        starts = range(0, n, _BLOCK)
-        saved = np.zeros((len(starts), k + 1))
+        blocks = [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
+        sums = np.zeros((len(blocks), k + 1, 2), dtype=np.uint64)
 
-        def work(block: int) -> None:
-            part = slice(block * _BLOCK, (block + 1) * _BLOCK)
+        def work(b: int) -> None:
             assign_rows(
-                rows[part], weight[part], self.centers, self.first_child, self.children,
-                self.metric, label[part], saved[block],
-            )  # fmt: skip
+                rows[blocks[b]],
+                weight[blocks[b]],
+                self.centers,
+                self.first_child,
+                self.children,
+                self.metric,
+                math.ldexp(1.0, exponent),
+                label[blocks[b]],
+                sums[b],
+            )
 
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(work, range(len(starts))))
-        total = saved.sum(axis=0)
-        cost = np.cumsum(np.concatenate((total[-1:], total[k - 1 : 0 : -1])))[::-1]
-        return label, np.ascontiguousarray(cost)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(work, range(len(blocks))))
+        words = sums.astype(object).sum(axis=0)
+        totals = words[:, 0] + words[:, 1] * (1 << 64)
+        units = np.cumsum(np.concatenate((totals[-1:], totals[k - 1 : 0 : -1])))[::-1]
+        return label, np.ldexp(units.astype(np.float64), exponent)
 
 
 def build_split_locator(

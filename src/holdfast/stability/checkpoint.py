@@ -79,7 +79,8 @@ class Checkpoint:
 
 def _read_block(path: Path) -> Block:
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # Opened here: np.load leaves the file open where it is damaged.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         failures = json.loads(str(arrays.pop("failures")))
         return Block(**arrays, failures=tuple(Failure(**failure) for failure in failures))

@@ -85,20 +85,20 @@ def _run_here(job: Job, todo: list[Unit], take: Take, seconds: float) -> float:
     start, pace, done = time.perf_counter(), 0.0, 0
     while todo and (elapsed := time.perf_counter() - start) < seconds:
         pace = elapsed / max(done, 1)
-        size = _block_size(pace, len(todo)) if done else 1
+        size = _block_size(pace, _BLOCK_SECONDS) if done else 1
         units = [todo.pop() for _ in range(min(size, len(todo)))]
         take(run_block(job, units))
         done += len(units)
     return (time.perf_counter() - start) / max(done, 1)
 
 
-def _block_size(pace: float, n_units: int) -> int:
-    seconds = min(max(pace * n_units / _BLOCKS, _BLOCK_SECONDS), _LONGEST_BLOCK_SECONDS)
+def _block_size(pace: float, seconds: float) -> int:
     return max(1, int(seconds / max(pace, 1e-6)))
 
 
 def _run_in_workers(job: Job, units: list[Unit], n_jobs: int, take: Take, pace: float) -> Ending:
-    size = min(_block_size(pace, len(units)), -(-len(units) // n_jobs)) if units else 1
+    seconds = min(max(pace * len(units) / _BLOCKS, _BLOCK_SECONDS), _LONGEST_BLOCK_SECONDS)
+    size = min(_block_size(pace, seconds), max(1, -(-len(units) // n_jobs)))
     waiting = [units[i : i + size] for i in range(0, len(units), size)]
     deaths: list[Block] = []
     while waiting:
