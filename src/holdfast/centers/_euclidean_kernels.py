@@ -11,6 +11,7 @@ from holdfast._seeding_kernels import combine, uniform
 __all__ = ["assign_rows", "draw_candidate", "score_candidates", "split_members"]
 
 EUCLIDEAN, MANHATTAN, COSINE = 0, 1, 2
+_ROUNDING = 2.0**-40  # gains this close are equal but for rounding
 _BLOCK = 512  # members whose distances are held at a time
 
 
@@ -108,15 +109,17 @@ def draw_candidate(t, gain, free, weight, key, temperature):
     """Draw a free candidate with probability proportional to ``weight exp(gain / temperature)``.
 
     The first of independent exponential clocks, keyed by row content and round. A temperature of 0
-    takes the largest gain, ties by key.
+    takes the largest gain, ties by key. Ties are common: two rows that would take over each other
+    and nobody else have equal gains, up to the rounding of their sums.
     """
     most = -math.inf
     for x in range(gain.size):
         if free[x] and gain[x] > most:
             most = gain[x]
+    tied = most - abs(most) * _ROUNDING
     winner, earliest = -1, math.inf
     for x in range(gain.size):
-        if not free[x] or (temperature == 0.0 and gain[x] < most):
+        if not free[x] or (temperature == 0.0 and gain[x] < tied):
             continue
         if temperature == 0.0:
             score = -uniform(key[x])

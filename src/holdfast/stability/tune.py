@@ -77,6 +77,34 @@ class _Point:
     cost: float
 
 
+@dataclass(frozen=True)
+class _Goal:
+    """A limit on one quantity; the other one is to be small."""
+
+    target: str
+    limit: float
+    greedy: float
+
+    @property
+    def direction(self) -> int:
+        """Where the other quantity falls: small epsilons cost less, large ones move less."""
+        return -1 if self.target == "sensitivity" else 1
+
+    def is_met(self, point: _Point) -> bool:
+        if self.target == "sensitivity":
+            return point.sensitivity <= self.limit
+        return point.cost <= self.limit * self.greedy
+
+    def choose(self, points: list[_Point]) -> _Point | None:
+        """Best in the other quantity among those that meet the limit."""
+
+        def rank(point: _Point) -> tuple[float, float]:
+            other = point.cost if self.target == "sensitivity" else point.sensitivity
+            return other, -self.direction * point.epsilon
+
+        return min(filter(self.is_met, points), key=rank, default=None)
+
+
 def tune_epsilon(
     X: ArrayLike,
     k: int,
@@ -96,9 +124,12 @@ def tune_epsilon(
 ) -> EpsilonSearch:
     """Find the epsilon of `HierarchicalKMedian` for a sensitivity or a cost one can live with.
 
-    Larger values move less and cost more. So for `target_sensitivity` the smallest value that
-    meets it is chosen, for `max_cost_ratio` the largest. A geometric grid is tried first, then the
-    interval in which the target is crossed is halved, in the logarithm.
+    For `target_sensitivity`, the cheapest value that moves little enough; for `max_cost_ratio`, the
+    value that moves least among those that are cheap enough. A geometric grid is tried first; then
+    the interval from the best value there to its neighbour beyond the limit is halved, in the
+    logarithm. In theory larger values move less and cost more; measured curves need not be
+    monotone (with the same seed on both sides, greedy centers often move least of all), so look at
+    the whole curve.
 
     Parameters
     ----------
@@ -162,44 +193,33 @@ def tune_epsilon(
         return _Point(epsilon, float(result.mean[0, 0]), float(result.standard_error[0, 0]), cost)
 
     greedy = _mean_cost(clone(model).set_params(epsilon=0.0), rows, int(k), seeds)
-
-    def meets(point: _Point) -> bool:
-        if target == "sensitivity":
-            return point.sensitivity <= limit
-        return point.cost <= limit * greedy
-
     points = [try_value(epsilon) for epsilon in grid]
-    chosen = _refine(points, meets, try_value, refinements, rising=target == "cost")
+    chosen = _search(points, _Goal(target, limit, greedy), try_value, refinements)
     return _describe_search(points, chosen, target, limit, greedy, measure)
 
 
-def _refine(
-    points: list[_Point],
-    meets: Callable[[_Point], bool],
-    try_value: Callable[[float], _Point],
-    refinements: int,
-    rising: bool,
+def _search(
+    points: list[_Point], goal: _Goal, try_value: Callable[[float], _Point], refinements: int
 ) -> _Point | None:
-    """Halve the interval between the outermost value that meets the target and the next one.
+    """Choose among the points, then halve the interval to the next one that fails.
 
     `points` grows by what is tried.
     """
-    ordered = points[::-1] if rising else list(points)  # the target is wanted as early as possible
-    place = next((i for i, point in enumerate(ordered) if meets(point)), None)
-    if place is None:
+    chosen = goal.choose(points)
+    if chosen is None:
         return None
-    good = ordered[place]
-    if place == 0:
-        return good
-    bad = ordered[place - 1]
+    beyond = points.index(chosen) + goal.direction
+    if not 0 <= beyond < len(points) or goal.is_met(points[beyond]):
+        return chosen
+    good, bad = chosen.epsilon, points[beyond].epsilon
     for _ in range(refinements):
-        middle = try_value(float(np.sqrt(good.epsilon * bad.epsilon)))
+        middle = try_value(float(np.sqrt(good * bad)))
         points.append(middle)
-        if meets(middle):
-            good = middle
+        if goal.is_met(middle):
+            good = middle.epsilon
         else:
-            bad = middle
-    return good
+            bad = middle.epsilon
+    return goal.choose(points)
 
 
 def _describe_search(

@@ -1,0 +1,220 @@
+"""The Euclidean cost against its definition, and against the exact law of its first centers."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+from oracles import naive_euclidean
+from scipy.spatial.distance import cdist
+from scipy.stats import chisquare
+
+from holdfast import HierarchicalKMedian
+from holdfast.centers.euclidean import METRICS, choose_by_distance, collect_locations
+
+FAMILIES = ("normal", "grid", "line", "repeats", "offset", "huge", "tiny")
+
+
+def make_rows(family: str, number: int, n: int | None = None) -> np.ndarray:
+    rng = np.random.default_rng([FAMILIES.index(family), number])
+    n = n or int(rng.integers(2, 40))
+    d = int(rng.integers(1, 7))
+    X = rng.normal(size=(n, d))
+    if family == "grid":
+        X = rng.integers(0, 4, size=(n, d)).astype(float)
+    elif family == "line":
+        X = np.outer(rng.normal(size=n), rng.normal(size=d))
+    elif family == "repeats":
+        X = X[rng.integers(0, max(n // 2, 1), size=n)]
+    elif family == "offset":
+        X += 1e6
+    elif family in ("huge", "tiny"):
+        X *= 1e140 if family == "huge" else 1e-140
+    return X
+
+
+def fit_both(X, epsilon, metric, seed, weight=None):
+    """Return the library's hierarchy, the oracle's, and the location of each row."""
+    model = HierarchicalKMedian(
+        1, cost="euclidean", epsilon=epsilon, metric=metric, max_centers="all", random_state=seed
+    ).fit(X, sample_weight=weight)
+    rows = X / np.ldexp(1.0, math.frexp(float(np.abs(X).max()))[1])
+    locations = collect_locations(rows, weight, seed)
+    of_row = np.empty(len(X), int)
+    of_row[locations.order] = np.repeat(np.arange(locations.weight.size), np.diff(locations.start))
+    scale = np.ldexp(1.0, math.frexp(float(np.abs(X).max()))[1])
+    D = naive_euclidean.distances(X[locations.first_rows] / scale, metric)
+    naive = naive_euclidean.run(
+        D, locations.weight, locations.key, epsilon, locations.weight.size, seed
+    )
+    naive.costs = [cost * scale for cost in naive.costs]
+    return model.hierarchy_, naive, of_row
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.05, 1.0, 20.0, math.inf])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_agrees_with_the_definition(family, epsilon):
+    for number in range(8):
+        X = make_rows(family, number)
+        metric = "manhattan" if number % 3 == 2 else "euclidean"
+        weight = None
+        if number % 4 == 3:
+            weight = np.random.default_rng(number).integers(1, 5, size=len(X)).astype(float)
+        hierarchy, naive, of_row = fit_both(X, epsilon, metric, number, weight)
+        k = len(naive.center)
+        # On a line or a grid gains tie exactly, and rounding decides which one is largest.
+        tied = family in ("grid", "line", "repeats") or X.shape[1] == 1
+        if epsilon > 0.0 or not tied:
+            assert of_row[hierarchy.center_indices[:k]].tolist() == naive.center
+            assert hierarchy.parent[:k].tolist() == naive.parent
+            for cut in range(1, k + 1):
+                np.testing.assert_array_equal(hierarchy.cut(cut), naive.cuts[cut - 1][of_row])
+            np.testing.assert_allclose(
+                hierarchy.costs[:k], naive.costs, rtol=1e-9, atol=1e-12 * naive.costs[0]
+            )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_greedy_takes_a_best_candidate_in_every_round(family):
+    for number in range(8):
+        X = make_rows(family, number)
+        hierarchy, _, of_row = fit_both(X, 0.0, "euclidean", number)
+        locations = np.unique(of_row).size
+        first = np.array([np.flatnonzero(of_row == i)[0] for i in range(locations)])
+        D = naive_euclidean.distances(X[first], "euclidean")
+        weight = np.bincount(of_row).astype(float)
+        cluster, own = np.zeros(locations, int), None
+        free = np.ones(locations, bool)
+        for t in range(locations):
+            x = of_row[hierarchy.center_indices[t]]
+            after = naive_euclidean.costs_after(D, weight, cluster, own)
+            assert free[x]
+            assert after[x] <= after[free].min() + 1e-9 * D.max() * weight.sum()
+            cluster, own = naive_euclidean.take(D, cluster, own, x, t)
+            free[x] = False
+
+
+# 30,000 seeds, at most 72 pairs: cells with an expected count below 10 are pooled. alpha 1e-4 for
+# each of the two laws; the same test must reject a lambda that is 10% too large.
+SEEDS = 30_000
+ALPHA = 1e-4
+
+
+def draw_pairs(X: np.ndarray, weight: np.ndarray, epsilon: float, metric: str) -> np.ndarray:
+    counts = np.zeros((len(X), len(X)))
+    for seed in range(SEEDS):
+        locations = collect_locations(X, weight, seed)
+        center, _ = choose_by_distance(locations, epsilon, 2, 4096, METRICS.index(metric), seed)
+        rows = locations.first_rows[center]
+        counts[rows[0], rows[1]] += 1
+    return counts
+
+
+def p_value(counts: np.ndarray, law: np.ndarray) -> float:
+    expected = law.ravel() * counts.sum()
+    observed = counts.ravel()
+    rare = expected < 10
+    assert observed[law.ravel() == 0].sum() == 0
+    merged = np.append(observed[~rare], observed[rare].sum())
+    pooled = np.append(expected[~rare], expected[rare].sum())
+    keep = pooled > 0
+    return float(chisquare(merged[keep], pooled[keep] * (merged.sum() / pooled.sum())).pvalue)
+
+
+@pytest.mark.parametrize(("metric", "epsilon"), [("euclidean", 3.0), ("manhattan", 2.0)])
+def test_first_two_centers_follow_the_exact_law(metric, epsilon):
+    rng = np.random.default_rng(7)
+    X = rng.uniform(-0.5, 0.5, size=(9, 2))
+    weight = rng.integers(1, 4, size=9).astype(float)
+    D = naive_euclidean.distances(X, metric)
+    counts = draw_pairs(X, weight, epsilon, metric)
+    assert p_value(counts, naive_euclidean.law_of_two(D, weight, epsilon)) > ALPHA
+    assert p_value(counts, naive_euclidean.law_of_two(D, weight, 1.1 * epsilon)) < ALPHA
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_predict_replays_the_splits(metric):
+    rng = np.random.default_rng(3)
+    X, new = rng.normal(size=(200, 4)), 3.0 * rng.normal(size=(100, 4))
+    model = HierarchicalKMedian(
+        20, cost="euclidean", metric=metric, max_centers=20, random_state=1
+    ).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    D = cdist(new, model.cluster_centers_, naive_euclidean.METRICS[metric])
+    parent = model.hierarchy_.parent
+    label = np.zeros(len(new), int)
+    for t in range(1, 20):
+        moves = (label == parent[t]) & (D[:, t] < D[np.arange(len(new)), label])
+        label[moves] = t
+    np.testing.assert_array_equal(model.predict(new), label)
+    assert np.unique(label).size > 5
+
+
+def test_rows_outside_the_sample_change_nothing_but_themselves():
+    X = np.random.default_rng(5).normal(size=(3000, 3))
+    parameters = {"cost": "euclidean", "max_centers": 30, "max_candidates": 300}
+    whole = HierarchicalKMedian(30, **parameters).fit(X)
+    key = collect_locations(np.ldexp(X, -math.frexp(float(np.abs(X).max()))[1]), None, 0)
+    outside = key.first_rows[300:]
+    assert not np.isin(whole.center_indices_, outside).any()
+    extreme = int(np.abs(X).max(axis=1).argmax())
+    for row in [r for r in outside[:20] if r != extreme]:
+        less = HierarchicalKMedian(30, **parameters).fit(np.delete(X, row, axis=0))
+        np.testing.assert_array_equal(less.labels_, np.delete(whole.labels_, row))
+        np.testing.assert_array_equal(less.cluster_centers_, whole.cluster_centers_)
+
+
+def test_sample_does_not_shrink_what_is_assigned():
+    X = np.random.default_rng(6).normal(size=(2000, 2))
+    model = HierarchicalKMedian(10, cost="euclidean", max_candidates=100, max_centers=10).fit(X)
+    D = cdist(X, model.cluster_centers_)
+    nested = D[np.arange(2000), model.labels_].sum()
+    assert model.hierarchy_.costs[9] == pytest.approx(nested, rel=1e-12)
+    assert model.score(X) == pytest.approx(-D.min(axis=1).sum(), rel=1e-12)
+
+
+def test_threads_do_not_change_a_bit(monkeypatch):
+    X = np.random.default_rng(8).normal(size=(1500, 5))
+    many = HierarchicalKMedian(1, cost="euclidean").fit(X).hierarchy_
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    one = HierarchicalKMedian(1, cost="euclidean").fit(X).hierarchy_
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    seven = HierarchicalKMedian(1, cost="euclidean").fit(X).hierarchy_
+    for other in (one, seven):
+        np.testing.assert_array_equal(other.center_indices, many.center_indices)
+        np.testing.assert_array_equal(other.costs, many.costs)
+        np.testing.assert_array_equal(other.finest, many.finest)
+
+
+def test_stops_at_256_centers_unless_asked():
+    X = np.random.default_rng(9).normal(size=(300, 2))
+    assert HierarchicalKMedian(4, cost="euclidean").fit(X).hierarchy_.n_centers == 256
+    assert HierarchicalKMedian(280, cost="euclidean").fit(X).hierarchy_.n_centers == 280
+    whole = HierarchicalKMedian(4, cost="euclidean", max_centers="all").fit(X).hierarchy_
+    assert whole.n_centers == 300
+
+
+def test_cosine_looks_at_directions_only():
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(60, 3))
+    parameters = {"cost": "euclidean", "metric": "cosine", "max_centers": 10}
+    plain = HierarchicalKMedian(10, **parameters).fit(X)
+    powers = np.ldexp(1.0, rng.integers(-8, 9, size=60))[:, None]
+    scaled = HierarchicalKMedian(10, **parameters).fit(X * powers)
+    np.testing.assert_array_equal(plain.labels_, scaled.labels_)
+    with pytest.raises(ValueError, match="cosine.*Row 7"):
+        HierarchicalKMedian(10, **parameters).fit(np.where(np.arange(60)[:, None] == 7, 0.0, X))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"cost": "euclidean", "metric": "chebyshev"}, "metric must be one of"),
+        ({"cost": "tree", "metric": "manhattan"}, "metric must be one of"),
+        ({"cost": "euclidean", "max_candidates": 0}, "max_candidates must be an integer"),
+        ({"cost": "euclidean", "max_centers": "every"}, "max_centers must be an integer"),
+    ],
+)
+def test_wrong_parameters_are_named(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        HierarchicalKMedian(2, **parameters).fit(np.arange(10.0)[:, None])
