@@ -109,10 +109,28 @@ BAD_PARAMETERS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "max_centers zero": ({"max_centers": 0}, ["max_centers", "got 0", "integer"]),
     "max_centers float": ({"max_centers": 5.0}, ["max_centers", "got 5.0", "integer"]),
     "max_centers bool": ({"max_centers": True}, ["max_centers", "got True", "integer"]),
-    "max_centers string": ({"max_centers": "all"}, ["max_centers", "got 'all'", "integer"]),
+    "max_centers string": (
+        {"max_centers": "most"},
+        ["max_centers", "got 'most'", "integer", '"all"'],
+    ),
     "max_centers < n_clusters": (
         {"n_clusters": 3, "max_centers": 2},
         ["max_centers=2", "at least n_clusters=3"],
+    ),
+    "max_candidates zero": ({"max_candidates": 0}, ["max_candidates", "got 0", "integer"]),
+    "max_candidates None": ({"max_candidates": None}, ["max_candidates", "got None", "integer"]),
+    "max_candidates float": ({"max_candidates": 9.0}, ["max_candidates", "got 9.0", "integer"]),
+    "metric unknown": (
+        {"cost": "euclidean", "metric": "chebyshev"},
+        ["metric", "got 'chebyshev'", "euclidean", "manhattan", "cosine"],
+    ),
+    "metric of another cost": (
+        {"metric": "manhattan"},
+        ["metric", "got 'manhattan'", "euclidean", "cost='tree'"],
+    ),
+    "metric list": (
+        {"cost": "euclidean", "metric": ["euclidean"]},
+        ["metric", "got ['euclidean']", "one of"],
     ),
     "random_state string": ({"random_state": "x"}, ["random_state", "got 'x'", "integer"]),
     "random_state float": ({"random_state": 1.5}, ["random_state", "got 1.5", "integer"]),
@@ -228,6 +246,12 @@ def test_more_clusters_than_rows_of_positive_weight():
     weight = np.arange(10.0) % 2
     said = ["n_clusters=6", "at most", "positive weight", "5"]
     check_failure({"n_clusters": 6}, ROWS, weight, ValueError, said)
+
+
+def test_row_without_a_direction():
+    rows = np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 1.0]])
+    parameters = {"cost": "euclidean", "metric": "cosine"}
+    check_failure(parameters, rows, None, ValueError, ['metric="cosine"', "Row 1", "zero"])
 
 
 def test_cost_that_overflows_through_the_weights():

@@ -266,9 +266,11 @@ def test_get_params_and_set_params():
         "n_clusters": 4,
         "epsilon": 0.5,
         "cost": "tree",
+        "metric": "euclidean",
         "random_shift": True,
         "root_box": None,
         "max_centers": None,
+        "max_candidates": 4096,
         "random_state": 0,
     }
     assert model.set_params(n_clusters=2, epsilon="auto") is model

@@ -40,7 +40,9 @@ def _configurations() -> list[Configuration]:
         Configuration(f"euclidean-{epsilon:g}", {**whole, "epsilon": epsilon})
         for epsilon in (0.0, 0.05, 1.0, math.inf)
     ]
-    found.append(Configuration("euclidean-manhattan", {**whole, "epsilon": 0.05, "metric": "manhattan"}))
+    found.append(
+        Configuration("euclidean-manhattan", {**whole, "epsilon": 0.05, "metric": "manhattan"})
+    )
     return found
 
 

@@ -90,7 +90,7 @@ def test_cuts_are_nested(configuration: Configuration, data: Input):
     check_nesting(configuration, data, None)
 
 
-@pytest.mark.parametrize("max_centers", [1, 2, 7, 1000])
+@pytest.mark.parametrize("max_centers", [1, 7, 1000])
 @pytest.mark.parametrize("data", INPUTS, ids=str)
 def test_cuts_are_nested_where_the_hierarchy_stops(
     configuration: Configuration, data: Input, max_centers: int
@@ -111,7 +111,7 @@ def small_inputs(draw: st.DrawFn) -> Input:
     return Input("drawn", np.array(rows), None if weight is None else np.array(weight))
 
 
-@settings(derandomize=True, database=None, deadline=None, max_examples=60)
+@settings(derandomize=True, database=None, deadline=None, max_examples=40)
 @given(data=small_inputs(), max_centers=st.none() | st.integers(1, 15))
 def test_cuts_of_any_small_input_are_nested(
     configuration: Configuration, data: Input, max_centers: int | None

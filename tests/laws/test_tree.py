@@ -10,6 +10,7 @@ from oracles.instances import FAMILIES, make_instance
 from oracles.naive_tree import ROOT, exact_position, exact_shift, naive_tree, paths_of
 from oracles.stages import Planted, plant
 
+from holdfast import HierarchicalKMedian
 from holdfast.grid import Cells, Grid
 from holdfast.grid.place import DEPTH
 
@@ -121,6 +122,43 @@ def test_root_cells_are_the_smallest_that_hold_the_diagonal(family, number):
         assert (
             Fraction(4) ** (grid.root_exponent - 1) < squared <= Fraction(4) ** grid.root_exponent
         )
+
+
+def fit_in_box(X: np.ndarray, corner: float, side: float) -> HierarchicalKMedian | None:
+    """Fit in a box, or None where the box is refused by name."""
+    box = ([corner], side)
+    model = HierarchicalKMedian(len(X), random_shift=False, root_box=box, epsilon=0.0)
+    try:
+        return model.fit(X)
+    except ValueError as error:
+        if "root_box" not in str(error):
+            raise
+        return None
+
+
+def test_root_box_is_one_cell_however_its_rows_round():
+    """Rows just inside the upper faces: scaling must not round them into a second root cell."""
+    rng = np.random.default_rng(3)
+    outside = []
+    for _ in range(300):
+        corner, side = float(rng.choice([0.0, rng.normal()])), float(rng.uniform(0.1, 10.0))
+        last = math.nextafter(corner + side, -math.inf)
+        X = np.array([[corner], [corner + side / 2], [last]])
+        model = fit_in_box(X, corner, side)
+        if model is not None:
+            paths = paths_of(X, model.hierarchy_.locator.grid)
+            if {path[0] for path in paths} != {(0,)}:
+                outside.append((corner, side))
+    assert outside == []
+
+
+@pytest.mark.parametrize("side", [1e-300, 1e-310, 5e-324])
+def test_tiny_root_box_tells_rows_apart_or_is_refused(side):
+    """One over the side of the box may not be a double."""
+    X = np.array([[0.0], [side / 2]])
+    model = fit_in_box(X, 0.0, side)
+    if model is not None:
+        assert (model.hierarchy_.costs[0] > 0.0) == (X[0] != X[1])
 
 
 # ---------------------------------------------------------------------------------- the order
