@@ -1,12 +1,16 @@
 """How kernels are compiled: one decorator for all of them."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["kernel"]
+__all__ = ["kernel", "read_only"]
+
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -23,3 +27,10 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     except RuntimeError:
         compiled = numba.njit(nogil=True)(function)
     return compiled
+
+
+def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """View an array as read-only: kernels that take users' arrays see one type, and compile once."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

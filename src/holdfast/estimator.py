@@ -1,5 +1,6 @@
 """HierarchicalKMedian: the scikit-learn estimator. Validates, then calls the pipeline."""
 
+import contextlib
 import math
 from dataclasses import replace
 from numbers import Integral, Real
@@ -248,7 +249,7 @@ class HierarchicalKMedian(
                 f"n_clusters must be at most the number of rows{of_weight}, n_samples={n_rows}; "
                 f"got n_clusters={self.n_clusters}."
             )
-        if self.cost not in AUTO_EPSILON:
+        if not isinstance(self.cost, str) or self.cost not in AUTO_EPSILON:
             raise ValueError(f"cost must be one of {sorted(AUTO_EPSILON)}; got {self.cost!r}.")
         metrics = METRICS if self.cost == "euclidean" else METRICS[:1]
         if self.metric not in metrics:
@@ -262,17 +263,20 @@ class HierarchicalKMedian(
                 f"{int(np.argmin(rows.any(axis=1)))} is. Remove such rows."
             )
         _check_integer("max_candidates", self.max_candidates)
-        if self.random_shift not in (True, False):
-            raise ValueError(f"random_shift must be True or False; got {self.random_shift!r}.")
+        shift = self.random_shift
+        if not isinstance(shift, bool | np.bool_):
+            message = f"random_shift must be True or False; got {shift!r}."
+            raise ValueError(message)  # noqa: TRY004 - scikit-learn's kind of a wrong parameter
+        present = rows if weight is None else rows[weight > 0.0]
         return Settings(
-            seed=seed_from(self.random_state),
             epsilon=_check_epsilon(self.epsilon, self.cost),
-            random_shift=bool(self.random_shift),
-            root_box=self._check_root_box(rows),
+            random_shift=bool(shift),
+            root_box=self._check_root_box(present),
             max_centers=self._check_max_centers(n_rows),
             cost=self.cost,
             metric=self.metric,
             max_candidates=int(self.max_candidates),
+            seed=seed_from(self.random_state),  # last: it may draw from a generator
         )
 
     def _check_max_centers(self, n_rows: int) -> int:
@@ -296,9 +300,9 @@ class HierarchicalKMedian(
         if self.random_shift:
             raise ValueError("root_box needs random_shift=False: a shifted grid has no fixed root.")
         try:
-            corner = np.asarray(self.root_box[0], dtype=np.float64)
-            side = float(self.root_box[1])
-        except (TypeError, ValueError, IndexError, KeyError):
+            lower, width = self.root_box
+            corner, side = np.asarray(lower, dtype=np.float64), float(width)
+        except (TypeError, ValueError):
             raise ValueError(
                 f"root_box must be a tuple (lower corner, side); got {self.root_box!r}."
             ) from None
@@ -307,8 +311,11 @@ class HierarchicalKMedian(
                 f"root_box's lower corner must be {rows.shape[1]} finite numbers, one a column; "
                 f"got {self.root_box[0]!r}."
             )
-        if not (math.isfinite(side) and side > 0.0):
-            raise ValueError(f"root_box's side must be positive and finite; got {side}.")
+        if not (math.isfinite(side) and side > 0.0 and math.isfinite(1.0 / side)):
+            raise ValueError(
+                f"root_box's side must be positive and finite, and so must be its inverse; "
+                f"got {width!r}."
+            )
         outside = ((rows < corner) | (rows >= corner + side)).any(axis=1)
         if outside.any():
             raise ValueError(
@@ -345,24 +352,30 @@ def _check_integer(name: str, value: Any, otherwise: str = "") -> None:
 def _check_epsilon(epsilon: Any, cost: str) -> float:
     if isinstance(epsilon, str) and epsilon == "auto":
         return AUTO_EPSILON[cost]
-    number = isinstance(epsilon, Real) and not isinstance(epsilon, bool | np.bool_)
-    if not number or not float(epsilon) >= 0.0:
+    value = math.nan
+    if isinstance(epsilon, Real) and not isinstance(epsilon, bool | np.bool_):
+        with contextlib.suppress(OverflowError):  # of an integer beyond all doubles
+            value = float(epsilon)
+    if not value >= 0.0:
         raise ValueError(
             f'epsilon must be a number of at least 0 (infinity included) or "auto"; '
             f"got {epsilon!r}."
         )
-    return float(epsilon)
+    return value
 
 
 def _check_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
     if sample_weight is None:
         return None
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        given = np.asarray(sample_weight)
+        if given.dtype.kind == "c":
+            raise TypeError
+        weight = given.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"sample_weight must be numbers; got {type(sample_weight).__name__} that cannot be "
-            "converted."
+            f"sample_weight must be real numbers; got {type(sample_weight).__name__} that cannot "
+            "be converted."
         ) from None
     if weight.shape != (n_rows,):
         raise ValueError(

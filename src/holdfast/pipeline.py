@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._jit import read_only
 from holdfast.centers import choose_centers
 from holdfast.centers.euclidean import (
     METRICS,
@@ -67,26 +68,31 @@ def _cluster_on_tree(
 ) -> Hierarchy:
     """Points -> cells -> tree -> centers -> hierarchy, in O(n d + n log n) time."""
     seed = settings.seed
-    lower, upper = column_bounds(X)
+    lower, upper = column_bounds(read_only(X))
     grid = place_grid(
         lower, upper, seed, random_shift=settings.random_shift, root_box=settings.root_box
     )
     cells = collect_cells(X, weight, grid, seed)
     if not np.isfinite(grid.unit * cells.total_weight):
+        weights = "" if weight is None else f" and sample_weight goes up to {weight.max():g}"
         raise ValueError(
-            f"X spans values from {lower.min():g} to {upper.max():g}: the cost of clustering them "
-            "overflows a double. Rescale X or the weights."
+            f"X spans values from {lower.min():g} to {upper.max():g}{weights}: the cost of "
+            "clustering them overflows a double. Rescale X or the weights."
         )
     if cells.n_merged:
         warnings.warn(
-            f"{cells.n_merged} rows of X differ from another row by less than the grid can tell "
-            "apart (2^-63 of the data's diameter, or the rounding of their values); they are "
-            "clustered as repeats of it. Remove outliers or rescale if they matter.",
-            stacklevel=4,
+            f"{_count_rows(cells.n_merged)} of X differ from another row by less than the grid can "
+            "tell apart (2^-63 of the data's diameter, or the rounding of their values). They are "
+            "clustered as repeats of it. Remove outliers or rescale if that matters.",
+            stacklevel=6,
         )
     tree = build_tree(cells, grid, seed)
     centers = choose_centers(tree, settings.epsilon, settings.max_centers, seed)
     return build_hierarchy(centers, cells, grid, settings.max_centers)
+
+
+def _count_rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n} rows"
 
 
 def _cluster_by_distance(
@@ -108,7 +114,7 @@ def _cluster_by_distance(
         metric,
         settings.seed,
     )
-    center_rows = locations.first_rows[center]
+    center_rows = locations.first_rows[center].astype(np.int64)
     locator = build_split_locator(rows[center_rows], parent, metric, exponent)
     label, costs = locator.replay(rows[locations.first_rows], locations.weight)
     label[center] = np.arange(center.size)  # also where a distance has underflowed to 0

@@ -268,7 +268,7 @@ def test_rows_of_weight_zero_are_labelled_as_new_rows():
 def test_merged_rows_share_a_label_and_predict_it():
     """Rows that the grid cannot tell apart: a warning at the fit, one label, and the same again."""
     X = np.array([[0.0], [1e-30], [1.0], [2.0]])
-    with pytest.warns(UserWarning, match="1 rows of X differ"):
+    with pytest.warns(UserWarning, match="1 row of X differ"):
         model = HierarchicalKMedian(3, epsilon=0.0).fit(X)
     assert model.labels_[0] == model.labels_[1]
     with warnings.catch_warnings():

@@ -8,7 +8,7 @@ __all__ = ["find_champions", "order_ties", "remaining_costs"]
 
 
 @kernel
-def find_champions(left, right, bit, closing, parent, best, leaf_key):
+def find_champions(nodes, closing, leaf_key):
     """Gain, split-off cluster and cell of every leaf at the moment the greedy takes it.
 
     The champion of a subtree is the leaf that greedy takes first in it: the largest gain, ties by
@@ -28,31 +28,32 @@ def find_champions(left, right, bit, closing, parent, best, leaf_key):
     first = 0
     for c in range(leaves - 1):
         i = closing[c]
-        a, b = left[i], right[i]
-        leaf_a = a // 2 if a % 2 == 0 else champion[a // 2]
-        leaf_b = b // 2 if b % 2 == 0 else champion[b // 2]
-        if best[b] > best[a] or (best[b] == best[a] and leaf_key[leaf_b] > leaf_key[leaf_a]):
-            a, b = b, a
+        a, b = np.int64(nodes[2 * i + 1]["left"]), np.int64(nodes[2 * i + 1]["right"])
+        best_a, best_b = nodes[a]["best"], nodes[b]["best"]
+        leaf_a = a // 2 if a % 2 == 0 else np.int64(champion[a // 2])
+        leaf_b = b // 2 if b % 2 == 0 else np.int64(champion[b // 2])
+        if best_b > best_a or (best_b == best_a and leaf_key[leaf_b] > leaf_key[leaf_a]):
             leaf_a, leaf_b = leaf_b, leaf_a
+            best_b = best_a
         champion[i] = leaf_a
-        gain[leaf_b] = best[b]
+        gain[leaf_b] = best_b
         beaten_by[leaf_b] = i
         first = leaf_a
     root = 2 * closing[leaves - 2] + 1 if leaves > 1 else 0
-    gain[first] = best[root]
+    gain[first] = nodes[root]["best"]
     # The cluster that a grouping node belongs to is that of the cell it is in.
     owner = champion.copy()
     for c in range(leaves - 2, -1, -1):
         i = closing[c]
-        p = parent[2 * i + 1]
-        if p >= 0 and bit[p // 2] == bit[i]:
+        p = np.int64(nodes[2 * i + 1]["parent"])
+        if p >= 0 and nodes[p]["bit"] == nodes[2 * i + 1]["bit"]:
             owner[i] = owner[p // 2]
     above = np.empty(leaves, np.int32)
     cell = np.empty(leaves, np.uint8)
     for leaf in range(leaves):
         i = beaten_by[leaf]
         above[leaf] = owner[i] if i >= 0 else -1
-        cell[leaf] = bit[i] if i >= 0 else 64
+        cell[leaf] = nodes[2 * i + 1]["bit"] if i >= 0 else 64
     return gain, above, cell, champion
 
 

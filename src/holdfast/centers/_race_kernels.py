@@ -52,11 +52,11 @@ def delay_of(leaf_key, attempt):
 
 
 @kernel
-def first_arrivals(leaf_key, weight):
+def first_arrivals(leaf_key, nodes):
     """First arrival of every leaf's clock."""
     times = np.empty(leaf_key.size, np.float64)
     for x in range(leaf_key.size):
-        times[x] = delay_of(leaf_key[x], 0.0) / weight[2 * x]
+        times[x] = delay_of(leaf_key[x], 0.0) / nodes[2 * x]["weight"]
     return times
 
 

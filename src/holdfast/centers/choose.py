@@ -1,12 +1,13 @@
 """The centers of a tree, in the order they are chosen, for every k at once."""
 
-import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._jit import read_only
+from holdfast._math_kernels import portable_log
 from holdfast.centers._cover_kernels import COVER, INSIDE, LIGHT, NOW, label_leaves
 from holdfast.centers._greedy_kernels import find_champions, order_ties, remaining_costs
 from holdfast.centers._heap_kernels import empty_heap
@@ -59,9 +60,7 @@ def choose_centers(tree: Tree, epsilon: float, max_centers: int, seed: int) -> C
 
 def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
     """Greedy for all k: a leaf's gain when it is taken is static, so one sort gives the order."""
-    gain, above, cell, _ = find_champions(
-        tree.left, tree.right, tree.bit, tree.closing, tree.parent, tree.best, tree.leaf_key
-    )
+    gain, above, cell, _ = find_champions(tree.nodes, tree.closing, tree.leaf_key)
     order = np.argsort(-gain).astype(np.int32)
     for start, stop in order_ties(order, gain, tree.leaf_key, _LONG_RUN):
         run = order[start:stop]
@@ -73,7 +72,7 @@ def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
     chosen = order[:n_centers]
     label = rank
     if n_centers < tree.n_leaves:
-        label = ancestors_among(parent_of_all[order], n_centers)[rank]
+        label = ancestors_among(read_only(parent_of_all[order]), n_centers)[rank]
     return CenterSequence(
         leaf=chosen,
         cost=_in_data_units(cost[:n_centers], tree),
@@ -85,7 +84,7 @@ def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
 
 def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> CenterSequence:
     """Exponential mechanism by racing clocks; see docs/how_it_works.md for why it is exact."""
-    times = first_arrivals(tree.leaf_key, tree.count)
+    times = first_arrivals(tree.leaf_key, tree.nodes)
     rounds, share = 0, 64 * n_centers + 1024
     while rounds < n_centers:
         # A few centers need only the largest gains and the first arrivals in order.
@@ -132,7 +131,7 @@ def smallest(values: NDArray[np.float64], share: int) -> NDArray[np.int32]:
 
 def temperature_rate(epsilon: float, total_weight: float) -> float:
     """Return the smallest lambda of a round over the cost of its greedy choice."""
-    return min(epsilon, 1e300) / (6.0 * math.log(max(total_weight, 2.0)))
+    return min(epsilon, 1e300) / (6.0 * float(portable_log(max(total_weight, 2.0))))
 
 
 def round_keys(seed: int) -> NDArray[np.uint64]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._jit import read_only
 from holdfast.centers._euclidean_kernels import (
     draw_candidate,
     score_candidates,
@@ -40,9 +41,9 @@ class Locations:
     ----------
     rows : ndarray of shape (n, n_features), dtype float64
         All rows, prepared for the distance.
-    order : ndarray of shape (n,), dtype int64
+    order : ndarray of shape (n,), dtype int32
         Rows location by location, within one by row number.
-    start : ndarray of shape (n_locations + 1,), dtype int64
+    start : ndarray of shape (n_locations + 1,), dtype int32
         Rows of location i are ``order[start[i]:start[i + 1]]``.
     weight : ndarray of shape (n_locations,), dtype float64
         Integer-valued, in units of `weight_unit`.
@@ -52,14 +53,14 @@ class Locations:
     """
 
     rows: NDArray[np.float64]
-    order: NDArray[np.int64]
-    start: NDArray[np.int64]
+    order: NDArray[np.int32]
+    start: NDArray[np.int32]
     weight: NDArray[np.float64]
     weight_unit: float
     key: NDArray[np.uint64]
 
     @property
-    def first_rows(self) -> NDArray[np.int64]:
+    def first_rows(self) -> NDArray[np.int32]:
         """The row that stands for each location."""
         return self.order[self.start[:-1]]
 
@@ -81,14 +82,13 @@ def collect_locations(
     rows: NDArray[np.float64], weight: NDArray[np.float64] | None, seed: int
 ) -> Locations:
     """Merge identical rows and sort them by key: content decides, never the order of the rows."""
-    key = content_keys(rows, purpose_key(seed, "row"))
-    order = np.argsort(key, kind="stable")
-    start = np.concatenate(([0], np.flatnonzero(np.diff(key[order])) + 1, [key.size]))
-    merged = count_merged(rows, order, start)
+    key = content_keys(read_only(rows), purpose_key(seed, "row"))
+    order = np.argsort(key, kind="stable").astype(np.int32)
+    start = _starts(np.diff(key[order]) != 0)
+    merged = count_merged(read_only(rows), order, start)
     if merged.any():  # two contents with one key, once in 2^64 pairs
-        order = np.lexsort((*rows.T[::-1], key))
-        same = (rows[order[1:]] == rows[order[:-1]]).all(axis=1)
-        start = np.concatenate(([0], np.flatnonzero(~same) + 1, [key.size]))
+        order = np.lexsort((*rows.T[::-1], key)).astype(np.int32)
+        start = _starts((rows[order[1:]] != rows[order[:-1]]).any(axis=1))
     unit = 1.0
     if weight is None:
         weight = np.ones(rows.shape[0])
@@ -96,6 +96,11 @@ def collect_locations(
         weight, unit = to_fixed_point(weight)
     total = sum_weights(weight, order, start)
     return Locations(rows, order, start, total, unit, key[order[start[:-1]]])
+
+
+def _starts(new: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Where runs begin, given whether each element but the first begins one; and the end."""
+    return np.concatenate(([0], np.flatnonzero(new) + 1, [new.size + 1])).astype(np.int32)
 
 
 def choose_by_distance(

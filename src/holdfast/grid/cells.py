@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._jit import read_only
 from holdfast.grid._kernels import (
     content_keys,
     count_merged,
@@ -84,17 +85,17 @@ def collect_cells(
     coordinates, start = group_sorted(coordinates, order)
     n_merged = 0
     if start.size <= X.shape[0]:
-        for leaf in np.flatnonzero(count_merged(X, order, start)):
+        for leaf in np.flatnonzero(count_merged(read_only(X), order, start)):
             rows = order[start[leaf] : start[leaf + 1]]
             order[start[leaf] : start[leaf + 1]] = rows[np.lexsort(X[rows].T[::-1])]
-        n_merged = int(count_merged(X, order, start).sum())
+        n_merged = int(count_merged(read_only(X), order, start).sum())
     unit = 1.0
     if weight is None:
         leaf_weight = np.diff(start).astype(np.float64)
     else:
         weight, unit = to_fixed_point(weight)
         leaf_weight = sum_weights(weight, order, start)
-    key = content_keys(X, purpose_key(seed, "row"))[order[start[:-1]]]
+    key = content_keys(read_only(X), purpose_key(seed, "row"))[order[start[:-1]]]
     return Cells(coordinates, leaf_weight, unit, key, order, start, n_merged)
 
 
@@ -104,9 +105,10 @@ def to_fixed_point(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], fl
     Integer weights stay as they are. Fractional ones are rounded to a multiple of a power of two
     about 2^-52 times their total, and to one unit at least.
     """
-    total = math.fsum(weight.tolist())
-    exponent = math.frexp(total)[1]
+    largest = math.frexp(float(weight.max()))[1]
+    total = math.fsum(np.ldexp(weight, -largest).tolist())
+    exponent = math.frexp(total)[1] + largest
     if exponent <= 52 and not np.any(np.mod(weight, 1.0)):
         return weight, 1.0
-    unit = math.ldexp(1.0, exponent - 52)
+    unit = math.ldexp(1.0, max(exponent - 52, -1074))
     return np.maximum(np.rint(weight / unit), 1.0), unit

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._jit import read_only
 from holdfast._math_kernels import portable_exp
 from holdfast._seeding_kernels import uniform
 from holdfast.grid._kernels import shifted_words
@@ -77,7 +78,7 @@ class Grid:
         """
         low = self.root_exponent - DEPTH
         words: NDArray[np.uint64] = shifted_words(
-            X, self.origin, self.scale, self._shift_words(low), low
+            read_only(X), self.origin, self.scale, self._shift_words(low), low
         )
         words -= self.anchor << np.uint64(DEPTH)
         return words
@@ -95,7 +96,9 @@ class Grid:
             coordinates[near] = self.locate(rows)
             # The same offset once more, 32 bits coarser, so that it cannot have wrapped around.
             low = self.root_exponent - DEPTH + 32
-            coarse = shifted_words(rows, self.origin, self.scale, self._shift_words(low), low)
+            coarse = shifted_words(
+                read_only(rows), self.origin, self.scale, self._shift_words(low), low
+            )
             coarse -= self.anchor << np.uint64(DEPTH - 32)
             inside[near] = (coarse < np.uint64(1 << 32)).all(axis=1)
         return coordinates, inside
@@ -131,6 +134,8 @@ def place_grid(
     if root_box is not None:
         corner, side = root_box
         origin, scale = np.array(corner, dtype=np.float64), 1.0 / side
+        while ((upper - origin) * scale >= 1.0).any():  # rounded up, out of the box
+            scale = math.nextafter(scale, 0.0)
     else:
         origin, scale = np.zeros(n_features), _scale_of(seed) if random_shift else 1.0
     shift = _shift_of(seed, n_features) if random_shift else _no_shift(n_features)
@@ -138,7 +143,7 @@ def place_grid(
     root_exponent = 0 if root_box is not None else _root_exponent(low, high)
     grid = Grid(origin, scale, shift, root_exponent, np.zeros(n_features, np.uint64), low)
     anchor = shifted_words(
-        lower[None, :], origin, scale, grid._shift_words(root_exponent), root_exponent
+        read_only(lower[None, :]), origin, scale, grid._shift_words(root_exponent), root_exponent
     )
     return Grid(origin, scale, shift, root_exponent, anchor[0], low)
 

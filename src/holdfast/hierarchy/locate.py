@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._jit import read_only
 from holdfast.centers import CenterSequence
 from holdfast.grid import Cells, Grid
 from holdfast.hierarchy._kernels import find_cells
@@ -34,6 +35,11 @@ class CellLocator:
     cell: NDArray[np.uint8]
     parent: NDArray[np.int32]
 
+    @property
+    def n_features(self) -> int:
+        """Number of columns of a row."""
+        return int(self.coordinates.shape[1])
+
     def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
         """Find the last center whose cell contains each row; 0 outside all cells."""
         coordinates, inside = self.grid.locate_any(X)
@@ -53,4 +59,4 @@ def build_locator(centers: CenterSequence, cells: Cells, grid: Grid) -> CellLoca
     else:
         order = np.argsort(centers.leaf).astype(np.int32)
         coordinates = cells.coordinates[centers.leaf[order]]
-    return CellLocator(grid, coordinates, order, centers.cell, centers.parent)
+    return CellLocator(grid, coordinates, order, centers.cell, read_only(centers.parent))

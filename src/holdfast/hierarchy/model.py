@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._jit import read_only
 from holdfast.centers import CenterSequence
 from holdfast.centers._lineage_kernels import ancestors_among
 from holdfast.grid import Cells, Grid
@@ -18,6 +19,10 @@ __all__ = ["Hierarchy", "Locator", "assemble_hierarchy", "build_hierarchy"]
 
 class Locator(Protocol):
     """Finds the finest cluster of any row."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of a row."""
 
     def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
         """Return the last cluster that each row belongs to."""
@@ -61,6 +66,12 @@ class Hierarchy:
     def n_rows(self) -> int:
         """Number of rows that were clustered."""
         return self.finest.size
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled hierarchy; its arrays stay read-only."""
+        self.__dict__.update(state)
+        for array in (self.center_indices, self.costs, self.parent, self.finest):
+            array.flags.writeable = False
 
     def __repr__(self) -> str:
         """Name the hierarchy by its sizes."""
@@ -122,18 +133,30 @@ class Hierarchy:
         ndarray of shape (n,), dtype int32
         """
         ancestors = self._ancestors(k)
-        return ancestors[self.locator.finest(X)]
+        rows = np.ascontiguousarray(X, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.locator.n_features:
+            raise ValueError(
+                f"X must have {self.locator.n_features} columns, as the rows that were clustered; "
+                f"got an array of shape {rows.shape}."
+            )
+        if not np.isfinite(rows).all():
+            raise ValueError("X must be finite; it contains NaN or infinity.")
+        return ancestors[self.locator.finest(rows)]
 
     def _ancestors(self, k: int) -> NDArray[np.int32]:
         if not isinstance(k, Integral) or isinstance(k, bool):
             raise TypeError(f"k must be an integer; got {k!r}.")
         if not 1 <= k <= self.n_centers:
-            stop = "max_centers stopped it there" if self.n_centers < self.n_rows else "one a row"
+            why = "one for each row"
+            if self.n_centers < self.n_rows:
+                why = "by then all rows of positive weight that differ are apart"
+                if self.costs[-1] > 0.0:
+                    why = "max_centers stopped it there"
             raise ValueError(
                 f"k must be from 1 to {self.n_centers}, the number of centers in this hierarchy "
-                f"({stop}); got {k}."
+                f"({why}); got {k}."
             )
-        ancestors: NDArray[np.int32] = ancestors_among(self.parent, int(k))
+        ancestors: NDArray[np.int32] = ancestors_among(read_only(self.parent), int(k))
         return ancestors
 
 

@@ -37,6 +37,11 @@ class SplitLocator:
     metric: int
     exponent: int
 
+    @property
+    def n_features(self) -> int:
+        """Number of columns of a row."""
+        return int(self.centers.shape[1])
+
     def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
         """Find the last cluster that each row moves to."""
         from holdfast.centers.euclidean import prepare_rows

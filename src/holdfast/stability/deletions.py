@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
+from holdfast._jit import read_only
 from holdfast.centers._greedy_kernels import find_champions
 from holdfast.centers._heap_kernels import empty_heap
 from holdfast.centers._race_kernels import first_arrivals
@@ -83,7 +84,7 @@ def match_deletions(X: NDArray[np.float64], ks: list[int], settings: Settings) -
     """
     n_rows = X.shape[0]
     settings = replace(settings, max_centers=max(ks))
-    lower, upper = column_bounds(X)
+    lower, upper = column_bounds(read_only(X))
     grid = place_grid(
         lower, upper, settings.seed, random_shift=settings.random_shift, root_box=settings.root_box
     )
@@ -162,10 +163,8 @@ class _Workspace:
 
 
 def _open_workspace(tree: Tree, rounds: int, settings: Settings) -> _Workspace:
-    champion = find_champions(
-        tree.left, tree.right, tree.bit, tree.closing, tree.parent, tree.best, tree.leaf_key
-    )[3]
-    times = first_arrivals(tree.leaf_key, tree.count)
+    champion = find_champions(tree.nodes, tree.closing, tree.leaf_key)[3]
+    times = first_arrivals(tree.leaf_key, tree.nodes)
     queue = smallest(times, 64 * rounds + 1024)
     depth = int(deepest_path(tree.closing, tree.nodes))
     return _Workspace(

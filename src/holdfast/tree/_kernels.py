@@ -13,24 +13,29 @@ DISTANCE = np.ldexp(1.0, np.arange(-63, 1))
 
 
 @kernel
-def split_positions(coordinates, bit):
+def split_positions(coordinates, nodes):
     """Bit (filled in) and dimension (returned) at which each leaf parts from the next one."""
     inner = coordinates.shape[0] - 1
     dim = np.empty(inner, np.int32)
     for i in range(inner):
         differ, where = first_difference(coordinates[i], coordinates[i + 1])
-        bit[i] = highest_bit(differ)
+        nodes[2 * i + 1]["bit"] = highest_bit(differ)
         dim[i] = where
     return dim
 
 
 @kernel
-def link_nodes(dim, weight, bit, left, right, parent, count, best):
-    """Cartesian tree of the split positions, with counts and best gains.
+def _own_distance(node, nodes):
+    return 0.0 if node % 2 == 0 else DISTANCE[nodes[node]["bit"]]
 
-    Leaf i is node 2 i, the split between leaves i and i + 1 is node 2 i + 1. Given `bit`, `dim` and
-    `weight`, fills `left`, `right`, `parent`, `count` and `best`. An inner node is closed when its
-    right side is complete; returns the order in which they close, children first.
+
+@kernel
+def link_nodes(dim, weight, nodes):
+    """Cartesian tree of the split positions, with weights and best gains.
+
+    Leaf i is node 2 i, the split between leaves i and i + 1 is node 2 i + 1. Given the bits, `dim`
+    and `weight`, fills the other fields of `nodes`. An inner node is closed when its right side is
+    complete; returns the order in which they close (as i), children first.
     """
     leaves = weight.size
     inner = leaves - 1
@@ -39,49 +44,53 @@ def link_nodes(dim, weight, bit, left, right, parent, count, best):
     waiting = 0
     closed = 0
     for i in range(leaves):
-        count[2 * i] = weight[i]
-        best[2 * i] = 0.0
-        last = 2 * i
+        last = np.int64(2 * i)
+        nodes[last]["weight"] = weight[i]
+        nodes[last]["best"] = 0.0
         while waiting > 0:
             j = open_splits[waiting - 1]
-            if i < inner and (bit[j] > bit[i] or (bit[j] == bit[i] and dim[j] < dim[i])):
-                break
+            node = np.int64(2 * j + 1)
+            bit = nodes[node]["bit"]
+            if i < inner:
+                next_bit = nodes[2 * i + 1]["bit"]
+                if bit > next_bit or (bit == next_bit and dim[j] < dim[i]):
+                    break
             waiting -= 1
-            right[j] = last
-            node = 2 * j + 1
-            count[node] = 0.0
-            for child in (left[j], right[j]):
-                parent[child] = node
-                count[node] += count[child]
-                below = 0.0 if child % 2 == 0 else DISTANCE[bit[child // 2]]
-                best[child] += count[child] * (DISTANCE[bit[j]] - below)
-            best[node] = max(best[left[j]], best[right[j]])
+            nodes[node]["right"] = last
+            total, best = 0.0, 0.0
+            for child in (np.int64(nodes[node]["left"]), last):
+                drop = DISTANCE[bit] - _own_distance(child, nodes)
+                nodes[child]["parent"] = node
+                nodes[child]["best"] += nodes[child]["weight"] * drop
+                total += nodes[child]["weight"]
+                best = max(best, nodes[child]["best"])
+            nodes[node]["weight"] = total
+            nodes[node]["best"] = best
             closing[closed] = j
             closed += 1
             last = node
         if i < inner:
-            left[i] = last
+            nodes[2 * i + 1]["left"] = last
             open_splits[waiting] = i
             waiting += 1
         else:
-            parent[last] = -1
-            below = 0.0 if last % 2 == 0 else DISTANCE[bit[last // 2]]
-            best[last] += count[last] * (1.0 - below)
+            nodes[last]["parent"] = -1
+            nodes[last]["best"] += nodes[last]["weight"] * (1.0 - _own_distance(last, nodes))
     return closing
 
 
 @kernel
-def branch_keys(coordinates, bit, dim, anchor, root_exponent, key):
+def branch_keys(coordinates, nodes, dim, anchor, root_exponent, key):
     """Key of every inner node: its absolute level, splitting dimension and prefix bits.
 
     The prefix in a dimension is the absolute index, modulo 2^64, of the cell at the node's level;
     dimensions before the splitting one are one bit further. The root has no prefix to speak of.
     """
-    inner = bit.size
+    inner = dim.size
     d = coordinates.shape[1]
     keys = np.empty(inner, np.uint64)
     for i in range(inner):
-        b = np.int64(bit[i])
+        b = np.int64(nodes[2 * i + 1]["bit"])
         h = combine(key, np.uint64(np.int64(root_exponent - 63) + b))
         h = combine(h, np.uint64(dim[i]))
         for j in range(d):

@@ -95,10 +95,10 @@ def build_tree(cells: Cells, grid: Grid, seed: int) -> Tree:
     inner = nodes[1::2]
     left, right, bit = inner["left"], inner["right"], inner["bit"]
     parent, count, best = nodes["parent"], nodes["weight"], nodes["best"]
-    dim = split_positions(cells.coordinates, bit)
-    closing = link_nodes(dim, cells.weight, bit, left, right, parent, count, best)
+    dim = split_positions(cells.coordinates, nodes)
+    closing = link_nodes(dim, cells.weight, nodes)
     place = purpose_key(seed, "branch")
-    branch_key = branch_keys(cells.coordinates, bit, dim, grid.anchor, grid.root_exponent, place)
+    branch_key = branch_keys(cells.coordinates, nodes, dim, grid.anchor, grid.root_exponent, place)
     return Tree(
         nodes=nodes,
         left=left,
