@@ -80,12 +80,15 @@ def run_refits(X: Array, method: str) -> Any:
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 
+    from holdfast.stability.keys import repeat_seeds
+
+    seed = int(repeat_seeds(0, 1)[0])  # as there: iterations depend on it
     labels = []
     with threadpool_limits(1):
         for row in range(-1, 40):
             rows = X if row < 0 else np.delete(X, row, axis=0)
             if method == "kmeans":
-                labels.append(KMeans(16, random_state=0).fit(rows).labels_)
+                labels.append(KMeans(16, random_state=seed).fit(rows).labels_)
                 continue
             if method == "ward":
                 merges = fastcluster.linkage_vector(rows, method=method)

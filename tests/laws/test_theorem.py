@@ -92,6 +92,26 @@ def excess() -> Excess:
     return Excess(values.mean(axis=3), values.std(axis=3, ddof=1) / math.sqrt(DRAWS))
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_measured_are_refits(family: str):
+    """One draw at the smallest n, for every epsilon: a fit without each row, on its own tree."""
+    X = FAMILIES[family](SIZES[0], 0)
+    for epsilon in EPSILONS:
+        fast, slow = (
+            average_sensitivity(
+                HierarchicalKMedian(1, epsilon=epsilon),
+                X,
+                n_clusters=KS,
+                trials="all",
+                repeats=1,
+                n_jobs=1,
+                method=method,
+            )
+            for method in ("auto", "refit")
+        )
+        np.testing.assert_array_equal(fast.values, slow.values)
+
+
 def test_excess_stays_below_the_bound_for_one_constant(excess: Excess):
     bound = KS + excess.form
     for f, family in enumerate(FAMILIES):

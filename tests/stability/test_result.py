@@ -38,11 +38,16 @@ def test_summaries_follow_from_the_values(result):
     np.testing.assert_allclose(result.mean, result.values.mean(axis=(2, 3)))
     np.testing.assert_array_equal(result.distance, result.mean)
     low, high = np.moveaxis(result.interval(0.95), -1, 0)
+    assert (high - result.mean >= 1.95 * result.standard_error).all()
     np.testing.assert_allclose((low + high) / 2.0, result.mean)
-    assert (high - low >= 2 * 1.95 * result.standard_error).all()
-    wider = result.interval(0.99)
-    assert (wider[..., 1] - wider[..., 0] >= high - low).all()
-    assert (wider[..., 1] > high).any()
+    wide_low, wide_high = np.moveaxis(result.interval(0.9999), -1, 0)
+    assert (wide_low < low).all()
+    assert (wide_high > high).all()
+    # No average is below the floor.
+    symmetric = 2.0 * result.mean - wide_high
+    floor = np.broadcast_to(result.floor[:, None], low.shape)
+    np.testing.assert_allclose(wide_low, np.maximum(symmetric, floor))
+    assert (symmetric < floor).any()
 
 
 def test_measures_follow_from_each_other_without_fits(result):

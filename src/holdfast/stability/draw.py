@@ -35,16 +35,19 @@ def new_axes(ax: "Axes | None") -> "Axes":
 def draw_sensitivity(result: "SensitivityResult", ax: "Axes | None" = None) -> "Axes":
     """Mean with its 95% interval, and the floor (dotted), on one set of axes."""
     axes = new_axes(ax)
-    mean, reach = result.mean, result.interval(0.95)[..., 1] - result.mean
+    mean = result.mean
+    reach = np.abs(np.moveaxis(result.interval(0.95), -1, 0) - mean)
     style: dict[str, Any] = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1.2}
     if len(result.n_clusters) == 1 and len(result.changes) > 1:
         places = np.arange(len(result.changes))
-        axes.errorbar(places, mean[:, 0], reach[:, 0], label=f"k = {result.n_clusters[0]}", **style)
+        axes.errorbar(
+            places, mean[:, 0], reach[:, :, 0], label=f"k = {result.n_clusters[0]}", **style
+        )
         axes.plot(places, result.floor, linestyle=":", color="0.5", label="floor")
         axes.set_xticks(places, result.changes)
     else:
         for c, change in enumerate(result.changes):
-            lines = axes.errorbar(result.n_clusters, mean[c], reach[c], label=change, **style)
+            lines = axes.errorbar(result.n_clusters, mean[c], reach[:, c], label=change, **style)
             axes.axhline(result.floor[c], linestyle=":", color=lines.lines[0].get_color())
         axes.set_xlabel("number of clusters")
     axes.set_ylabel(_AXIS_TITLES[result.measure])

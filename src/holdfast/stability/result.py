@@ -142,6 +142,9 @@ class SensitivityResult:
     def interval(self, level: float = 0.95) -> Numbers:
         """Confidence interval of `mean`, of shape (C, K, 2), by Student's t distribution.
 
+        It ends at the floor, below which no average can be. Not so with the earth mover's distance,
+        where the self-distance that is subtracted has an error of its own.
+
         Parameters
         ----------
         level : float, default=0.95
@@ -150,7 +153,10 @@ class SensitivityResult:
         check_level(level)
         freedom = self._summary("degrees_of_freedom", self._corrected)
         reach = student.ppf(0.5 + level / 2.0, freedom) * self.standard_error
-        return np.stack((self.mean - reach, self.mean + reach), axis=-1)
+        low, high = self.mean - reach, self.mean + reach
+        if self.matched_self is None:
+            low = np.maximum(low, self.floor[:, None])
+        return np.stack((low, high), axis=-1)
 
     def in_measure(self, measure: str) -> Self:
         """Return the same results in another measure."""
