@@ -75,12 +75,12 @@ def bit_above(node, nodes):
 
 @kernel
 def heavy_below(node, nodes, state, cover):
-    """Weight and best gain of the heavy tops at or below a node; (0, -1) where there are none."""
+    """Weight and best gain of the heavy tops at or below a node; (0, 0) where there are none."""
     if state[node] == HEAVY:
         return nodes[node]["weight"], nodes[node]["best"]
     if state[node] == COVERED and node % 2 == 1:
         return cover[node // 2]["weight"], cover[node // 2]["best"]
-    return 0.0, -1.0
+    return 0.0, 0.0
 
 
 @kernel
@@ -194,17 +194,33 @@ def cost_with_best(top, nodes, now):
 
 
 @kernel
-def label_leaves(center, closing, nodes, state, cover):
-    """Cluster of every leaf once all centers are chosen."""
-    label = np.zeros(closing.size + 1, np.int32)
-    for c in range(closing.size - 1, -1, -1):
-        w = closing[c]
-        owner = cover[w]["owner"]
-        for child in (nodes[2 * w + 1]["left"], nodes[2 * w + 1]["right"]):
-            if child % 2 == 0:
-                label[child // 2] = owner
-            elif state[child] != COVERED:
-                cover[child // 2]["owner"] = owner
+def label_leaves(root, center, nodes, state, cover):
+    """Cluster of every leaf once all centers are chosen.
+
+    Walks the covered nodes only; an uncovered subtree is an interval of leaves with one owner.
+    """
+    leaves = (state.size + 1) // 2
+    label = np.empty(leaves, np.int32)
+    if center.size < leaves:
+        todo = np.empty(center.size + 1, np.int64)  # covered nodes whose subtrees do not overlap
+        todo[0] = root
+        waiting = 1
+        while waiting > 0:
+            waiting -= 1
+            node = todo[waiting]
+            owner = cover[node // 2]["owner"]
+            for child in (np.int64(nodes[node]["left"]), np.int64(nodes[node]["right"])):
+                if state[child] == COVERED and child % 2 == 1:
+                    todo[waiting] = child
+                    waiting += 1
+                    continue
+                low = high = child
+                while low % 2 == 1:
+                    low = np.int64(nodes[low]["left"])
+                while high % 2 == 1:
+                    high = np.int64(nodes[high]["right"])
+                for leaf in range(low // 2, high // 2 + 1):
+                    label[leaf] = owner
     for t in range(center.size):
         label[center[t]] = t
     return label

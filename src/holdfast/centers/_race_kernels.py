@@ -52,12 +52,10 @@ def delay_of(leaf_key, attempt):
 
 
 @kernel
-def first_arrivals(leaf_key, nodes):
-    """First arrival of every leaf's clock."""
-    times = np.empty(leaf_key.size, np.float64)
-    for x in range(leaf_key.size):
+def first_arrivals(leaf_key, nodes, start, stop, times):
+    """Fill in the first arrival of the clocks of the leaves ``start .. stop``."""
+    for x in range(start, stop):
         times[x] = delay_of(leaf_key[x], 0.0) / nodes[2 * x]["weight"]
-    return times
 
 
 @kernel

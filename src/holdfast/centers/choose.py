@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from holdfast._jit import read_only
 from holdfast._math_kernels import portable_log
-from holdfast.centers._cover_kernels import COVER, INSIDE, LIGHT, NOW, label_leaves
+from holdfast.centers._cover_kernels import COVER, LIGHT, NOW, label_leaves
 from holdfast.centers._greedy_kernels import find_champions, order_ties, remaining_costs
 from holdfast.centers._heap_kernels import empty_heap
 from holdfast.centers._lineage_kernels import ancestors_among
 from holdfast.centers._race_kernels import first_arrivals, run_rounds
-from holdfast.grid._kernels import sort_rows
+from holdfast.grid.cells import z_order
 from holdfast.seeding import purpose_key
+from holdfast.threads import share_rows
 from holdfast.tree import Tree
 
 __all__ = ["CenterSequence", "choose_centers"]
@@ -64,7 +65,7 @@ def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
     order = np.argsort(-gain).astype(np.int32)
     for start, stop in order_ties(order, gain, tree.leaf_key, _LONG_RUN):
         run = order[start:stop]
-        order[start:stop] = run[sort_rows(~tree.leaf_key[run][:, None])]
+        order[start:stop] = run[z_order(~tree.leaf_key[run][:, None])]
     rank = np.empty(tree.n_leaves, np.int32)
     rank[order] = np.arange(tree.n_leaves, dtype=np.int32)
     cost = remaining_costs(gain, order)
@@ -84,7 +85,7 @@ def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
 
 def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> CenterSequence:
     """Exponential mechanism by racing clocks; see docs/how_it_works.md for why it is exact."""
-    times = first_arrivals(tree.leaf_key, tree.nodes)
+    times = arrival_times(tree)
     rounds, share = 0, 64 * n_centers + 1024
     while rounds < n_centers:
         # A few centers need only the largest gains and the first arrivals in order.
@@ -117,8 +118,18 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
         cost=_in_data_units(cost, tree),
         parent=parent,
         cell=cell,
-        label=label_leaves(center, tree.closing, tree.nodes, state, cover),
+        label=label_leaves(tree.root, center, tree.nodes, state, cover),
     )
+
+
+def arrival_times(tree: Tree) -> NDArray[np.float64]:
+    """First arrival of every leaf's clock."""
+    times = np.empty(tree.n_leaves)
+    share_rows(
+        tree.n_leaves,
+        lambda part: first_arrivals(tree.leaf_key, tree.nodes, part.start, part.stop, times),
+    )
+    return times
 
 
 def smallest(values: NDArray[np.float64], share: int) -> NDArray[np.int32]:
@@ -146,10 +157,9 @@ def start_cover(
 
     Returns `state`, `cover` and `now` of `_cover_kernels`.
     """
-    state = np.full(2 * n_leaves - 1, INSIDE, dtype=np.uint8)
+    state = np.zeros(2 * n_leaves - 1, dtype=np.uint8)  # INSIDE; untouched pages cost nothing
     state[root] = LIGHT
-    cover = np.empty(n_leaves - 1, dtype=COVER)
-    cover["weight"], cover["best"], cover["owner"] = 0.0, -1.0, -1
+    cover = np.zeros(n_leaves - 1, dtype=COVER)
     now = np.zeros(1, dtype=NOW)
     total = int(weight) << 63
     now["cost_low"], now["cost_high"] = total & ((1 << 64) - 1), total >> 64

@@ -23,9 +23,8 @@ from holdfast.centers._euclidean_kernels import (
 )
 from holdfast.centers._race_kernels import draw_temperature
 from holdfast.centers.choose import round_keys, temperature_rate
-from holdfast.grid._kernels import content_keys, count_merged, sum_weights
-from holdfast.grid.cells import to_fixed_point
-from holdfast.seeding import purpose_key
+from holdfast.grid._kernels import count_merged, sum_weights
+from holdfast.grid.cells import row_keys, to_fixed_point
 
 __all__ = ["METRICS", "Locations", "choose_by_distance", "collect_locations", "prepare_rows"]
 
@@ -82,7 +81,7 @@ def collect_locations(
     rows: NDArray[np.float64], weight: NDArray[np.float64] | None, seed: int
 ) -> Locations:
     """Merge identical rows and sort them by key: content decides, never the order of the rows."""
-    key = content_keys(read_only(rows), purpose_key(seed, "row"))
+    key = row_keys(rows, seed)
     order = np.argsort(key, kind="stable").astype(np.int32)
     start = _starts(np.diff(key[order]) != 0)
     merged = count_merged(read_only(rows), order, start)

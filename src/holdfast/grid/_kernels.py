@@ -50,14 +50,15 @@ def _window(mantissa, exponent, low):
 
 
 @kernel
-def shifted_words(rows, origin, scale, shift, low):
-    """64-bit windows, from weight 2^low upwards, of ``(rows - origin) * scale + shift``, exactly.
+def shifted_words(rows, origin, scale, shift, low, words):
+    """Fill `words` with 64-bit windows, from weight 2^low upwards, of the shifted scaled rows.
+
+    That is ``(rows - origin) * scale`` in double precision, plus the shift, exactly.
 
     Row 0 of `shift` is the shift's window at `low`, row i the one 64 i bits below. The part below
     the window matters only through its carry, which is settled in the first word nearly always.
     """
     n, d = rows.shape
-    words = np.empty((n, d), np.uint64)
     scaled = np.empty(1, np.float64)
     bits = scaled.view(np.int64)
     for i in range(n):
@@ -84,7 +85,6 @@ def shifted_words(rows, origin, scale, shift, low):
                 if total != _ALL or below <= exponent:
                     break
             words[i, j] = _window(mantissa, exponent, low) + shift[0, j] + carry
-    return words
 
 
 @kernel
@@ -191,20 +191,18 @@ def _insertion_sort(coordinates, order, lo, hi):
 
 
 @kernel
-def sort_rows(coordinates):
+def sort_rows(coordinates, order, order_out, keys, keys_out):
     """Stable Z-order of the rows: radix sort on interleaved bits, refined where keys are equal.
+
+    The other arguments are room to work in, one element a row; returns the one with the order.
 
     Bits that do not vary over a segment are skipped. Every pass settles at least
     ``min(12 + log2(size), all)`` of the varying ones, so that there are at most ``64 d / 12``
     passes over any row, and one or two for data without extreme outliers.
     """
     n, d = coordinates.shape
-    order = np.empty(n, np.int32)
     for i in range(n):
         order[i] = i
-    order_out = np.empty(n, np.int32)
-    keys = np.empty(n, np.uint64)
-    keys_out = np.empty(n, np.uint64)
     starts = np.empty((1 << 11) + 1, np.int64)
     differ = np.empty(d, np.uint64)
     bits = np.empty(55, np.uint64)
@@ -246,11 +244,12 @@ def sort_rows(coordinates):
 
 
 @kernel
-def group_sorted(coordinates, order):
-    """Collapse sorted rows into leaves: their coordinates, and where each begins in `order`."""
+def group_sorted(coordinates, order, unique, begins):
+    """Collapse sorted rows into leaves: their coordinates, and where each begins in `order`.
+
+    Fills the first elements of `unique` and `begins`; returns how many leaves there are.
+    """
     n, d = coordinates.shape
-    begins = np.empty(n + 1, np.int32)
-    unique = np.empty((n, d), np.uint64)
     leaves = 0
     for i in range(n):
         row = order[i]
@@ -264,7 +263,7 @@ def group_sorted(coordinates, order):
             begins[leaves] = i
             leaves += 1
     begins[leaves] = n
-    return unique[:leaves], begins[: leaves + 1]
+    return leaves
 
 
 @kernel
@@ -292,16 +291,14 @@ def sum_weights(weight, order, start):
 
 
 @kernel
-def content_keys(rows, key):
-    """Key of each row: a hash of its values, whatever the dtype or order they came in."""
+def content_keys(rows, key, keys):
+    """Fill in the key of each row: a hash of its values, whatever the dtype or order they came in."""
     n, d = rows.shape
     value = np.empty(1, np.float64)
     bits = value.view(np.uint64)
-    keys = np.empty(n, np.uint64)
     for i in range(n):
         h = key
         for j in range(d):
             value[0] = rows[i, j] + 0.0  # -0.0 becomes 0.0
             h = combine(h, bits[0])
         keys[i] = h
-    return keys

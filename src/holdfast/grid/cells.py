@@ -16,8 +16,9 @@ from holdfast.grid._kernels import (
 )
 from holdfast.grid.place import Grid
 from holdfast.seeding import purpose_key
+from holdfast.threads import share_rows
 
-__all__ = ["Cells", "collect_cells", "to_fixed_point"]
+__all__ = ["Cells", "collect_cells", "row_keys", "to_fixed_point", "z_order"]
 
 MAX_ROWS = 1 << 30
 """Nodes are numbered by 32-bit integers, two to a row."""
@@ -81,8 +82,8 @@ def collect_cells(
     if X.shape[0] > MAX_ROWS:
         raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} are supported.")
     coordinates = grid.locate(X)
-    order = sort_rows(coordinates)
-    coordinates, start = group_sorted(coordinates, order)
+    order = z_order(coordinates)
+    coordinates, start = _group_leaves(coordinates, order)
     n_merged = 0
     if start.size <= X.shape[0]:
         for leaf in np.flatnonzero(count_merged(read_only(X), order, start)):
@@ -95,8 +96,37 @@ def collect_cells(
     else:
         weight, unit = to_fixed_point(weight)
         leaf_weight = sum_weights(weight, order, start)
-    key = content_keys(read_only(X), purpose_key(seed, "row"))[order[start[:-1]]]
+    key = row_keys(X, seed)[order[start[:-1]]]
     return Cells(coordinates, leaf_weight, unit, key, order, start, n_merged)
+
+
+def z_order(coordinates: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Sort rows in Z-order, equal ones by row number."""
+    n = coordinates.shape[0]
+    # NumPy's own large arrays lie on large pages, those made in kernels do not.
+    orders, keys = np.empty((2, n), dtype=np.int32), np.empty((2, n), dtype=np.uint64)
+    order: NDArray[np.int32] = sort_rows(coordinates, orders[0], orders[1], keys[0], keys[1])
+    return order
+
+
+def row_keys(X: NDArray[np.float64], seed: int) -> NDArray[np.uint64]:
+    """Hash the seed and the content of each row."""
+    keys = np.empty(X.shape[0], dtype=np.uint64)
+    rows, key = read_only(X), purpose_key(seed, "row")
+    share_rows(X.shape[0], lambda part: content_keys(rows[part], key, keys[part]))
+    return keys
+
+
+def _group_leaves(
+    coordinates: NDArray[np.uint64], order: NDArray[np.int32]
+) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """Coordinates of the distinct cells, and where their rows begin in `order`."""
+    unique = np.empty_like(coordinates)
+    begins = np.empty(order.size + 1, dtype=np.int32)
+    leaves = group_sorted(coordinates, order, unique, begins)
+    if leaves < order.size // 2:
+        return unique[:leaves].copy(), begins[: leaves + 1].copy()
+    return unique[:leaves], begins[: leaves + 1]
 
 
 def to_fixed_point(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

@@ -17,6 +17,7 @@ from holdfast._math_kernels import portable_exp
 from holdfast._seeding_kernels import uniform
 from holdfast.grid._kernels import shifted_words
 from holdfast.seeding import combine_arrays, purpose_key
+from holdfast.threads import share_rows
 
 __all__ = ["DEPTH", "Grid", "place_grid"]
 
@@ -76,10 +77,7 @@ class Grid:
             side ``s_R / 2**l``. Two rows share a cell of side ``2**(b - 63) s_R`` exactly when no
             bit ``>= b`` of any coordinate differs.
         """
-        low = self.root_exponent - DEPTH
-        words: NDArray[np.uint64] = shifted_words(
-            read_only(X), self.origin, self.scale, self._shift_words(low), low
-        )
+        words = self._words(X, self.root_exponent - DEPTH)
         words -= self.anchor << np.uint64(DEPTH)
         return words
 
@@ -95,13 +93,22 @@ class Grid:
             rows = np.ascontiguousarray(X[near])
             coordinates[near] = self.locate(rows)
             # The same offset once more, 32 bits coarser, so that it cannot have wrapped around.
-            low = self.root_exponent - DEPTH + 32
-            coarse = shifted_words(
-                read_only(rows), self.origin, self.scale, self._shift_words(low), low
-            )
+            coarse = self._words(rows, self.root_exponent - DEPTH + 32)
             coarse -= self.anchor << np.uint64(DEPTH - 32)
             inside[near] = (coarse < np.uint64(1 << 32)).all(axis=1)
         return coordinates, inside
+
+    def _words(self, X: NDArray[np.float64], low: int) -> NDArray[np.uint64]:
+        """64 bits of each scaled and shifted coordinate, from weight ``2**low`` upwards."""
+        words = np.empty(X.shape, dtype=np.uint64)
+        shift, rows = self._shift_words(low), read_only(X)
+        share_rows(
+            X.shape[0],
+            lambda part: shifted_words(
+                rows[part], self.origin, self.scale, shift, low, words[part]
+            ),
+        )
+        return words
 
     def _shift_words(self, low: int) -> NDArray[np.uint64]:
         """64-bit windows of the shift that start at exponents low, low - 64, low - 128, ..."""
@@ -142,9 +149,7 @@ def place_grid(
     low, high = (lower - origin) * scale, (upper - origin) * scale
     root_exponent = 0 if root_box is not None else _root_exponent(low, high)
     grid = Grid(origin, scale, shift, root_exponent, np.zeros(n_features, np.uint64), low)
-    anchor = shifted_words(
-        read_only(lower[None, :]), origin, scale, grid._shift_words(root_exponent), root_exponent
-    )
+    anchor = grid._words(lower[None, :], root_exponent)
     return Grid(origin, scale, shift, root_exponent, anchor[0], low)
 
 

@@ -242,7 +242,7 @@ def _run(
         state[tops[i]] = INSIDE
         if tops[i] % 2 == 1:
             cover[tops[i] // 2]["weight"] = 0.0
-            cover[tops[i] // 2]["best"] = -1.0
+            cover[tops[i] // 2]["best"] = 0.0
     return enough
 
 

@@ -19,8 +19,13 @@ from sklearn.base import clone
 from holdfast._jit import read_only
 from holdfast.centers._greedy_kernels import find_champions
 from holdfast.centers._heap_kernels import empty_heap
-from holdfast.centers._race_kernels import first_arrivals
-from holdfast.centers.choose import round_keys, smallest, start_cover, temperature_rate
+from holdfast.centers.choose import (
+    arrival_times,
+    round_keys,
+    smallest,
+    start_cover,
+    temperature_rate,
+)
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.grid import Cells, Grid, collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds
@@ -164,7 +169,7 @@ class _Workspace:
 
 def _open_workspace(tree: Tree, rounds: int, settings: Settings) -> _Workspace:
     champion = find_champions(tree.nodes, tree.closing, tree.leaf_key)[3]
-    times = first_arrivals(tree.leaf_key, tree.nodes)
+    times = arrival_times(tree)
     queue = smallest(times, 64 * rounds + 1024)
     depth = int(deepest_path(tree.closing, tree.nodes))
     return _Workspace(

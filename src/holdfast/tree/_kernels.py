@@ -13,15 +13,12 @@ DISTANCE = np.ldexp(1.0, np.arange(-63, 1))
 
 
 @kernel
-def split_positions(coordinates, nodes):
-    """Bit (filled in) and dimension (returned) at which each leaf parts from the next one."""
-    inner = coordinates.shape[0] - 1
-    dim = np.empty(inner, np.int32)
-    for i in range(inner):
+def split_positions(coordinates, nodes, dim):
+    """Fill in the bit and the dimension at which each leaf parts from the next one."""
+    for i in range(dim.size):
         differ, where = first_difference(coordinates[i], coordinates[i + 1])
         nodes[2 * i + 1]["bit"] = highest_bit(differ)
         dim[i] = where
-    return dim
 
 
 @kernel
@@ -30,17 +27,16 @@ def _own_distance(node, nodes):
 
 
 @kernel
-def link_nodes(dim, weight, nodes):
+def link_nodes(dim, weight, nodes, open_splits, closing):
     """Cartesian tree of the split positions, with weights and best gains.
 
     Leaf i is node 2 i, the split between leaves i and i + 1 is node 2 i + 1. Given the bits, `dim`
     and `weight`, fills the other fields of `nodes`. An inner node is closed when its right side is
-    complete; returns the order in which they close (as i), children first.
+    complete; fills `closing` with the order in which they close (as i), children first.
+    `open_splits` is room for one number a leaf.
     """
     leaves = weight.size
     inner = leaves - 1
-    closing = np.empty(inner, np.int32)
-    open_splits = np.empty(inner + 1, np.int32)
     waiting = 0
     closed = 0
     for i in range(leaves):
@@ -76,20 +72,17 @@ def link_nodes(dim, weight, nodes):
         else:
             nodes[last]["parent"] = -1
             nodes[last]["best"] += nodes[last]["weight"] * (1.0 - _own_distance(last, nodes))
-    return closing
 
 
 @kernel
-def branch_keys(coordinates, nodes, dim, anchor, root_exponent, key):
+def branch_keys(coordinates, nodes, dim, anchor, root_exponent, key, keys):
     """Key of every inner node: its absolute level, splitting dimension and prefix bits.
 
     The prefix in a dimension is the absolute index, modulo 2^64, of the cell at the node's level;
     dimensions before the splitting one are one bit further. The root has no prefix to speak of.
     """
-    inner = dim.size
     d = coordinates.shape[1]
-    keys = np.empty(inner, np.uint64)
-    for i in range(inner):
+    for i in range(dim.size):
         b = np.int64(nodes[2 * i + 1]["bit"])
         h = combine(key, np.uint64(np.int64(root_exponent - 63) + b))
         h = combine(h, np.uint64(dim[i]))
@@ -99,4 +92,3 @@ def branch_keys(coordinates, nodes, dim, anchor, root_exponent, key):
                 prefix = anchor[j] << np.uint64(63 - low)
                 h = combine(h, prefix + (coordinates[i, j] >> np.uint64(low)))
         keys[i] = h
-    return keys

@@ -95,10 +95,12 @@ def build_tree(cells: Cells, grid: Grid, seed: int) -> Tree:
     inner = nodes[1::2]
     left, right, bit = inner["left"], inner["right"], inner["bit"]
     parent, count, best = nodes["parent"], nodes["weight"], nodes["best"]
-    dim = split_positions(cells.coordinates, nodes)
-    closing = link_nodes(dim, cells.weight, nodes)
+    closing, dim = np.empty((2, left.size), dtype=np.int32)
+    split_positions(cells.coordinates, nodes, dim)
+    link_nodes(dim, cells.weight, nodes, np.empty(cells.weight.size, dtype=np.int32), closing)
+    branch_key = np.empty(left.size, dtype=np.uint64)
     place = purpose_key(seed, "branch")
-    branch_key = branch_keys(cells.coordinates, nodes, dim, grid.anchor, grid.root_exponent, place)
+    branch_keys(cells.coordinates, nodes, dim, grid.anchor, grid.root_exponent, place, branch_key)
     return Tree(
         nodes=nodes,
         left=left,
