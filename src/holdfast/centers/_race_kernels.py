@@ -29,7 +29,7 @@ from holdfast.centers._cover_kernels import (
 )
 from holdfast.centers._heap_kernels import drop_first, push
 
-__all__ = ["first_arrivals", "race", "run_rounds"]
+__all__ = ["early_arrivals", "first_arrivals", "largest_gains", "race", "run_rounds"]
 
 _THRESHOLD = 0.25  # heavy above this share of the smallest temperature of the round
 _LARGEST = 1e300
@@ -56,6 +56,45 @@ def first_arrivals(leaf_key, nodes, start, stop, times):
     """Fill in the first arrival of the clocks of the leaves ``start .. stop``."""
     for x in range(start, stop):
         times[x] = delay_of(leaf_key[x], 0.0) / nodes[2 * x]["weight"]
+
+
+@kernel
+def early_arrivals(leaf_key, nodes, before, leaves, times):
+    """List the leaves whose clocks arrive first before a time, and these arrivals, in no order.
+
+    Returns how many there are; more than fit into `leaves` are counted, not listed. Most clocks are
+    ruled out without a logarithm, by ``-ln(u) >= 1 - u``.
+    """
+    found = 0
+    for x in range(leaf_key.size):
+        weight = nodes[2 * x]["weight"]
+        late = uniform(combine(combine(leaf_key[x], _CLOCK), np.uint64(0)))
+        if 1.0 - late <= before * weight:
+            time = delay_of(leaf_key[x], 0.0) / weight
+            if time <= before:
+                if found < leaves.size:
+                    leaves[found], times[found] = x, time
+                found += 1
+    return found
+
+
+@kernel
+def largest_gains(root, nodes, rank, heap):
+    """Fill `rank` with the nodes of the largest best gains, in order.
+
+    A child's best gain is never above its parent's, so they are found from the root down.
+    """
+    push(heap, np.int64(0), nodes[root]["best"], np.int64(root), 0.0, 0.0)
+    size = np.int64(1)
+    for i in range(rank.size):
+        node = heap[0]["number"]
+        size -= 1
+        drop_first(heap, size)
+        rank[i] = node
+        if node % 2 == 1:
+            for child in (np.int64(nodes[node]["left"]), np.int64(nodes[node]["right"])):
+                push(heap, size, nodes[child]["best"], child, 0.0, 0.0)
+                size += 1
 
 
 @kernel

@@ -12,7 +12,12 @@ from holdfast.centers._cover_kernels import COVER, LIGHT, NOW, label_leaves
 from holdfast.centers._greedy_kernels import find_champions, order_ties, remaining_costs
 from holdfast.centers._heap_kernels import empty_heap
 from holdfast.centers._lineage_kernels import ancestors_among
-from holdfast.centers._race_kernels import first_arrivals, run_rounds
+from holdfast.centers._race_kernels import (
+    early_arrivals,
+    first_arrivals,
+    largest_gains,
+    run_rounds,
+)
 from holdfast.grid.cells import z_order
 from holdfast.seeding import purpose_key
 from holdfast.threads import share_rows
@@ -85,13 +90,12 @@ def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
 
 def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> CenterSequence:
     """Exponential mechanism by racing clocks; see docs/how_it_works.md for why it is exact."""
-    times = arrival_times(tree)
     rounds, share = 0, 64 * n_centers + 1024
     while rounds < n_centers:
         # A few centers need only the largest gains and the first arrivals in order.
         with ThreadPoolExecutor(1) as pool:
-            ranking = pool.submit(smallest, -tree.best, share)
-            queue = smallest(times, share)
+            ranking = pool.submit(rank_gains, tree, share)
+            queue, times = first_in_queue(tree, share)
             rank = ranking.result()
         state, cover, now = start_cover(tree.count[tree.root], tree.root, tree.n_leaves)
         center, cost, parent, cell, rounds = run_rounds(
@@ -103,7 +107,7 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
             tree.leaf_key,
             rank,
             queue,
-            times[queue],
+            times,
             tree.nodes,
             state,
             cover,
@@ -122,22 +126,31 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
     )
 
 
-def arrival_times(tree: Tree) -> NDArray[np.float64]:
-    """First arrival of every leaf's clock."""
+def rank_gains(tree: Tree, share: int) -> NDArray[np.int32]:
+    """Nodes by best gain, largest first: `share` of them, or all."""
+    if share >= tree.count.size // 8:
+        return np.argsort(-tree.best).astype(np.int32)
+    rank = np.empty(share, dtype=np.int32)
+    largest_gains(tree.root, tree.nodes, rank, empty_heap(share + 1))
+    return rank
+
+
+def first_in_queue(tree: Tree, share: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Leaves by their first arrival, and these arrivals: about `share` of them, or all."""
+    if share < tree.n_leaves // 8:
+        leaves, times = np.empty(4 * share, dtype=np.int32), np.empty(4 * share)
+        before = 2.0 * share / tree.count[tree.root]  # twice as many as asked for, on average
+        found = early_arrivals(tree.leaf_key, tree.nodes, before, leaves, times)
+        if found <= leaves.size:
+            order = np.argsort(times[:found])
+            return leaves[order], times[order]
     times = np.empty(tree.n_leaves)
     share_rows(
         tree.n_leaves,
         lambda part: first_arrivals(tree.leaf_key, tree.nodes, part.start, part.stop, times),
     )
-    return times
-
-
-def smallest(values: NDArray[np.float64], share: int) -> NDArray[np.int32]:
-    """Find the `share` smallest values, or all of them: their indices in order."""
-    if share >= values.size // 4:
-        return np.argsort(values).astype(np.int32)
-    first = np.argpartition(values, share)[:share]
-    return first[np.argsort(values[first])].astype(np.int32)
+    order = np.argsort(times)
+    return order.astype(np.int32), times[order]
 
 
 def temperature_rate(epsilon: float, total_weight: float) -> float:

@@ -92,7 +92,9 @@ def collect_cells(
         n_merged = int(count_merged(read_only(X), order, start).sum())
     unit = 1.0
     if weight is None:
-        leaf_weight = np.diff(start).astype(np.float64)
+        leaf_weight = np.ones(start.size - 1)
+        if start.size <= X.shape[0]:
+            leaf_weight = np.diff(start).astype(np.float64)
     else:
         weight, unit = to_fixed_point(weight)
         leaf_weight = sum_weights(weight, order, start)

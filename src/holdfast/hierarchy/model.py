@@ -165,7 +165,10 @@ def build_hierarchy(
 ) -> Hierarchy:
     """Translate centers of the tree from leaves to rows."""
     finest = np.empty(cells.order.size, dtype=np.int32)
-    finest[cells.order] = np.repeat(centers.label, np.diff(cells.start))
+    label = centers.label
+    if label.size < finest.size:
+        label = np.repeat(label, np.diff(cells.start))
+    finest[cells.order] = label
     return assemble_hierarchy(
         cells.first_rows[centers.leaf].astype(np.int64),
         centers.parent,

@@ -20,9 +20,8 @@ from holdfast._jit import read_only
 from holdfast.centers._greedy_kernels import find_champions
 from holdfast.centers._heap_kernels import empty_heap
 from holdfast.centers.choose import (
-    arrival_times,
+    first_in_queue,
     round_keys,
-    smallest,
     start_cover,
     temperature_rate,
 )
@@ -169,8 +168,7 @@ class _Workspace:
 
 def _open_workspace(tree: Tree, rounds: int, settings: Settings) -> _Workspace:
     champion = find_champions(tree.nodes, tree.closing, tree.leaf_key)[3]
-    times = arrival_times(tree)
-    queue = smallest(times, 64 * rounds + 1024)
+    queue, times = first_in_queue(tree, 64 * rounds + 1024)
     depth = int(deepest_path(tree.closing, tree.nodes))
     return _Workspace(
         tree=tree,
@@ -179,7 +177,7 @@ def _open_workspace(tree: Tree, rounds: int, settings: Settings) -> _Workspace:
         nodes=tree.nodes.copy(),
         champion=champion,
         queue=queue,
-        times=times[queue],
+        times=times,
         looked=np.zeros(tree.left.size, dtype=np.int64),
         cover=start_cover(tree.count[tree.root], tree.root, tree.n_leaves),
         saved=np.empty(depth + 2, dtype=SAVED),
