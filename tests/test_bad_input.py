@@ -432,8 +432,9 @@ def test_warning_points_at_the_caller():
 
 
 def test_repeats_and_rows_of_no_weight_are_not_warned_about():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         HierarchicalKMedian(1).fit([[0.0], [0.0], [-0.0], [1.0]])
         HierarchicalKMedian(1).fit([[0.0], [1e-30], [1.0]], sample_weight=[1, 0, 1])
         HierarchicalKMedian(1).fit([[1.0], [1.0 + 2.0**-52], [1024.0]])
+    assert caught == []
