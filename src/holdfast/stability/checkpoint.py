@@ -9,16 +9,16 @@ import functools
 import hashlib
 import json
 import os
-import tempfile
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
+from holdfast.files import write_whole
 from holdfast.stability.blocks import Block, Failure
 from holdfast.stability.plan import Plan
 
@@ -50,7 +50,7 @@ class Checkpoint:
                     f"the folder {self.folder} holds other files; give checkpoint an empty one."
                 )
             text = json.dumps(arguments, indent=1)
-            _write_whole(stored, lambda file: file.write(text.encode()))
+            write_whole(stored, lambda file: file.write(text.encode()))
             return
         known = json.loads(stored.read_text())
         for name in sorted({*known, *arguments}):
@@ -71,7 +71,7 @@ class Checkpoint:
         path = self.folder / f"block-{change}-{trial}.npz"
         arrays = {f.name: getattr(block, f.name) for f in fields(block) if f.name != "failures"}
         failures = json.dumps([asdict(failure) for failure in block.failures])
-        _write_whole(
+        write_whole(
             path,
             lambda file: np.savez(file, failures=np.array(failures), allow_pickle=False, **arrays),
         )
@@ -88,17 +88,6 @@ def _read_block(path: Path) -> Block:
         raise ValueError(
             f"{path} cannot be read ({error}); delete it to compute it anew."
         ) from None
-
-
-def _write_whole(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def describe_plan(plan: Plan, per_row: bool) -> dict[str, str]:
