@@ -1,4 +1,4 @@
-"""Data to try claims on: generators of the instances of [LHBP25].
+"""Data to try claims on: the data sets of [LHBP25] and generators of its instances.
 
 [LHBP25]: Li, He, Bai, Peng, *Average Sensitivity of Hierarchical k-Median Clustering*, ICML 2025.
 """
@@ -10,11 +10,25 @@ from holdfast.datasets.instances import (
     make_growing_line,
     make_well_clusterable,
 )
+from holdfast.datasets.load import (
+    DATASETS,
+    PAPER_DATASETS,
+    Dataset,
+    load_dataset,
+    prepare_dataset,
+)
+from holdfast.datasets.sources import DatasetNotAvailable
 
 __all__ = [
+    "DATASETS",
+    "PAPER_DATASETS",
     "BoxedRows",
     "ClusteredRows",
+    "Dataset",
+    "DatasetNotAvailable",
+    "load_dataset",
     "make_clnss_instance",
     "make_growing_line",
     "make_well_clusterable",
+    "prepare_dataset",
 ]
