@@ -259,7 +259,10 @@ def test_a_worker_that_dies_is_reported_and_the_others_are_kept(at_once_to_worke
         return by_rank(X, k, seed)
 
     arguments = {"n_clusters": 3, "trials": "all", "repeats": 2}
-    with pytest.warns(UserWarning, match=r"first in trial 7 \(delete 1\): the worker process died"):
+    with (
+        pytest.warns(UserWarning, match=r"first in trial 7 \(delete 1\): the worker process died"),
+        pytest.warns(UserWarning, match="worker processes died once"),
+    ):
         result = average_sensitivity(kills_without_row_7, ROWS[:9], n_jobs=2, **arguments)
     whole = average_sensitivity(by_rank, ROWS[:9], n_jobs=1, **arguments)
     missing_trials = np.isnan(result.values[0, 0]).all(axis=1)
@@ -270,18 +273,27 @@ def test_a_worker_that_dies_is_reported_and_the_others_are_kept(at_once_to_worke
     assert [failure.trial for failure in result.failures] == [7]
 
 
-def test_a_worker_that_dies_once_is_forgiven(at_once_to_workers, tmp_path):
+@pytest.mark.parametrize("how", ["killed", "exits"])
+def test_a_worker_that_dies_once_is_reported_and_its_work_done_again(
+    how, at_once_to_workers, tmp_path
+):
     parent, mark = os.getpid(), tmp_path / "died"
 
     def dies_once(X, k, seed):
         if os.getpid() != parent and not mark.exists():
             mark.touch()
+            if how == "killed":
+                os.kill(os.getpid(), signal.SIGKILL)
             os._exit(3)
         return by_rank(X, k, seed)
 
     arguments = {"n_clusters": 3, "trials": 6, "repeats": 2}
-    result = average_sensitivity(dies_once, ROWS, n_jobs=2, **arguments)
+    with pytest.warns(UserWarning, match="worker processes died once.*computed again") as caught:
+        result = average_sensitivity(dies_once, ROWS, n_jobs=2, **arguments)
     assert mark.exists()
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert result.failures == ()
     assert_same(result, average_sensitivity(by_rank, ROWS, n_jobs=1, **arguments))
 
 

@@ -65,9 +65,17 @@ def _mean_over_trials(jaccard: NDArray[np.float64]) -> NDArray[np.float64]:
     return mean
 
 
-def report_gaps(result: SensitivityResult, n_values: int) -> None:
-    """Warn about what is missing; where nothing is left, raise."""
+def report_gaps(result: SensitivityResult, n_values: int, retried: tuple[str, ...] = ()) -> None:
+    """Warn about what is missing and what was computed twice; where nothing is left, raise."""
     failures = result.failures
+    if retried:
+        times = "once" if len(retried) == 1 else f"{len(retried)} times"
+        warnings.warn(
+            f"worker processes died {times}, first like this: {retried[0]} What they were working "
+            "on was computed again, with the same numbers as if nothing had happened. If memory "
+            "ran out, a smaller n_jobs needs less.",
+            stacklevel=4,
+        )
     if failures and not np.isfinite(result.matched).any():
         raise RuntimeError(f"all fits failed; the first in {failures[0]}")
     if failures:

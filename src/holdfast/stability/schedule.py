@@ -1,8 +1,10 @@
 """Units -> blocks -> processes: who computes what, and what happens when something goes wrong.
 
 Work starts in this process; only when it proves long do worker processes (joblib) take over in
-blocks of about a second. When a worker dies, the units it may have had are tried once more, each
-alone: the one that kills its worker again is reported, the others are kept.
+blocks of about a second. When a worker dies, that is reported, and the units it may have had are
+tried once more, each alone: the one that kills its worker again is left out and named, the others
+are kept. A unit's numbers depend on that unit alone, so the second try gives what the first would
+have given.
 
 Invariant: every unit is handed on exactly once, and which process computed it never shows.
 """
@@ -44,11 +46,14 @@ class Ending:
     note : str
         Empty when all units were computed.
     deaths : tuple of Block
-        Without numbers: the units whose worker process died.
+        Without numbers: the units whose worker process died twice.
+    retried : tuple of str
+        How the worker processes ended whose units were tried again.
     """
 
     note: str = ""
     deaths: tuple[Block, ...] = ()
+    retried: tuple[str, ...] = ()
 
 
 def check_n_jobs(n_jobs: Any) -> int:
@@ -101,15 +106,19 @@ def _run_in_workers(job: Job, units: list[Unit], n_jobs: int, take: Take, pace: 
     size = min(_block_size(pace, seconds), max(1, -(-len(units) // n_jobs)))
     waiting = [units[i : i + size] for i in range(0, len(units), size)]
     deaths: list[Block] = []
+    retried: list[str] = []
     while waiting:
         suspects, waiting, error = _run_until_death(job, waiting, n_jobs, take)
+        if error:
+            retried.append(error)
         for unit in (unit for block in suspects for unit in block):
             if len(deaths) == _MOST_DEATHS:
-                return Ending(f"given up: worker processes kept dying ({error})", tuple(deaths))
+                note = f"given up: worker processes kept dying ({error})"
+                return Ending(note, tuple(deaths), tuple(retried))
             again, _, error_again = _run_until_death(job, [[unit]], n_jobs, take)
             if again:
                 deaths.append(_report_death(job, unit, error_again))
-    return Ending(deaths=tuple(deaths))
+    return Ending(deaths=tuple(deaths), retried=tuple(retried))
 
 
 def _report_death(job: Job, unit: Unit, error: str) -> Block:

@@ -108,8 +108,9 @@ def average_sensitivity(
     Warns
     -----
     UserWarning
-        When some fits failed (their values are missing, `failures` says where) or the run was
-        interrupted. When all failed, that is a RuntimeError.
+        When some fits failed (their values are missing, `failures` says where), the run was
+        interrupted, or worker processes died and their trials were computed again. When all
+        failed, that is a RuntimeError.
 
     Notes
     -----
@@ -196,7 +197,7 @@ def measure_plan(
         raise KeyboardInterrupt
     blocks.extend(ending.deaths)
     result = put_together(job, measure, blocks, base_failures, ending.note)
-    report_gaps(result, len(units) * plan.repeats * len(plan.ks))
+    report_gaps(result, len(units) * plan.repeats * len(plan.ks), ending.retried)
     n_rows = plan.bases[0].rows.shape[0] if per_row else 0
     nothing = np.zeros(n_rows, dtype=np.int64)
     return Measured(
