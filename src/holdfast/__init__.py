@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.hierarchy import Hierarchy
     from holdfast.hierarchy.cost import k_median_cost, k_median_cost_to
+    from holdfast.loading import load
     from holdfast.stability import (
         average_sensitivity,
         clustering_distance,
@@ -27,6 +28,7 @@ __all__ = [
     "clustering_distance",
     "k_median_cost",
     "k_median_cost_to",
+    "load",
     "match_labels",
     "row_influence",
     "suggest_k",
@@ -40,6 +42,7 @@ _HOMES = {
     "clustering_distance": "holdfast.stability",
     "k_median_cost": "holdfast.hierarchy.cost",
     "k_median_cost_to": "holdfast.hierarchy.cost",
+    "load": "holdfast.loading",
     "match_labels": "holdfast.stability",
     "row_influence": "holdfast.stability",
     "suggest_k": "holdfast.stability",

@@ -19,7 +19,7 @@ from holdfast.grid._kernels import shifted_words
 from holdfast.seeding import combine_arrays, purpose_key
 from holdfast.threads import share_rows
 
-__all__ = ["DEPTH", "Grid", "place_grid"]
+__all__ = ["BLOCKS", "DEPTH", "ROOT_EXPONENTS", "Grid", "place_grid"]
 
 DEPTH = 63
 """Levels below the root's children; rows that share a cell at this depth are one leaf."""
@@ -27,8 +27,11 @@ DEPTH = 63
 # Absolute binary exponents that bound the shift. Doubles reach from 2^-1074 to 2^1024; a window
 # starts at most 63 below and ends at most 64 + log2(sqrt(d)) above what the data spans.
 _LOWEST = -1280
-_BLOCKS = 40
+BLOCKS = 40
+"""Blocks of 64 bits in the shift of a dimension."""
 _SMALLEST_DOUBLE = -1074
+ROOT_EXPONENTS = range(_SMALLEST_DOUBLE, 1089)
+"""Where `Grid.root_exponent` can lie: from the smallest double to the longest diagonal."""
 
 
 @dataclass(frozen=True)
@@ -161,11 +164,11 @@ def _scale_of(seed: int) -> float:
 def _shift_of(seed: int, n_features: int) -> NDArray[np.uint64]:
     key = np.array([purpose_key(seed, "shift")])
     dimensions = combine_arrays(key, np.arange(n_features, dtype=np.uint64))
-    return combine_arrays(dimensions[None, :], np.arange(_BLOCKS, dtype=np.uint64)[:, None])
+    return combine_arrays(dimensions[None, :], np.arange(BLOCKS, dtype=np.uint64)[:, None])
 
 
 def _no_shift(n_features: int) -> NDArray[np.uint64]:
-    return np.zeros((_BLOCKS, n_features), dtype=np.uint64)
+    return np.zeros((BLOCKS, n_features), dtype=np.uint64)
 
 
 def _root_exponent(low: NDArray[np.float64], high: NDArray[np.float64]) -> int:

@@ -1,5 +1,6 @@
 """The result of a fit: one nested hierarchy, cut anywhere."""
 
+import os
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Protocol
@@ -142,6 +143,22 @@ class Hierarchy:
         if not np.isfinite(rows).all():
             raise ValueError("X must be finite; it contains NaN or infinity.")
         return ancestors[self.locator.finest(rows)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the hierarchy to a file, whole or not at all, for :func:`holdfast.load`.
+
+        Plain arrays and JSON, checksummed, without pickle: docs/file_format.md. The file tells the
+        places of the centers (they are rows of the data) and the labels of all rows.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to make or to replace; ``.holdfast`` is a good ending for its name.
+        """
+        from holdfast.archive import write_archive
+        from holdfast.hierarchy.persistence import hierarchy_to_arrays
+
+        write_archive(path, "hierarchy", *hierarchy_to_arrays(self))
 
     def _ancestors(self, k: int) -> NDArray[np.int32]:
         if not isinstance(k, Integral) or isinstance(k, bool):

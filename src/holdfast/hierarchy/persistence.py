@@ -1,0 +1,198 @@
+"""A hierarchy as plain arrays and JSON, and back; see docs/file_format.md."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._jit import read_only
+from holdfast.centers.euclidean import METRICS
+from holdfast.grid.place import BLOCKS, ROOT_EXPONENTS, Grid
+from holdfast.hierarchy.locate import CellLocator
+from holdfast.hierarchy.model import Hierarchy, Locator
+from holdfast.hierarchy.replay import SplitLocator, build_split_locator
+
+__all__ = ["hierarchy_from_arrays", "hierarchy_to_arrays"]
+
+_ALL_SPACE = 64
+_EXPONENTS = range(-1100, 1101)  # of doubles, with room
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def hierarchy_to_arrays(hierarchy: Hierarchy) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Take a hierarchy apart.
+
+    Returns
+    -------
+    metadata : dict
+        Plain JSON.
+    arrays : dict of str to ndarray
+        What the locator's tables share with the hierarchy is stored once.
+    """
+    arrays: dict[str, NDArray[Any]] = {
+        "center_indices": hierarchy.center_indices,
+        "costs": hierarchy.costs,
+        "parent": hierarchy.parent,
+        "finest": hierarchy.finest,
+    }
+    locator = hierarchy.locator
+    if isinstance(locator, SplitLocator):
+        arrays["splits.centers"] = locator.centers
+        metric = METRICS[locator.metric]
+        return {"locator": "splits", "metric": metric, "exponent": locator.exponent}, arrays
+    if not isinstance(locator, CellLocator):
+        raise TypeError(
+            f"only hierarchies of holdfast's own fits can be stored; this one finds clusters by a "
+            f"{type(locator).__name__}."
+        )
+    grid = locator.grid
+    arrays |= {
+        "cells.cell": locator.cell,
+        "cells.coordinates": locator.coordinates,
+        "cells.order": locator.order,
+        "grid.anchor": grid.anchor,
+        "grid.lowest": grid.lowest,
+        "grid.origin": grid.origin,
+        "grid.shift": grid.shift,
+    }
+    metadata = {
+        "locator": "cells",
+        "scale": float(grid.scale),
+        "root_exponent": int(grid.root_exponent),
+    }
+    return metadata, arrays
+
+
+def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierarchy:
+    """Put a hierarchy together again, bit for bit.
+
+    Nothing is taken on trust: arrays that were not made by :func:`hierarchy_to_arrays` give an
+    error, or a hierarchy that is wrong in its own terms only. No index in it leaves its table and
+    no walk in it fails to end. The hierarchy shares the memory of the arrays.
+
+    Raises
+    ------
+    ValueError
+        What is wrong.
+    """
+    center_indices = _take(arrays, "center_indices", np.int64, 1)
+    costs = _take(arrays, "costs", np.float64, 1)
+    parent = _take(arrays, "parent", np.int32, 1)
+    finest = _take(arrays, "finest", np.int32, 1)
+    n_centers, n_rows = center_indices.size, finest.size
+    _require(1 <= n_centers <= n_rows, "there are no centers, or more centers than rows")
+    _require(costs.size == parent.size == n_centers, "its tables have different lengths")
+    _require(_in_range(finest, n_centers), "a label is out of range")
+    _require(_in_range(center_indices, n_rows), "the row of a center is out of range")
+    _require(
+        np.array_equal(finest[center_indices], np.arange(n_centers)),
+        "a center is not in its own cluster",
+    )
+    numbers = np.arange(n_centers, dtype=np.int32)
+    _require(
+        bool(parent[0] == -1 and (parent[1:] >= 0).all() and (parent[1:] < numbers[1:]).all()),
+        "a cluster does not come after the one it split from",
+    )
+    _require(
+        bool(np.isfinite(costs).all() and costs[-1] >= 0.0 and (costs[1:] <= costs[:-1]).all()),
+        "costs must be finite and never rise",
+    )
+    kind = metadata.get("locator")
+    _require(kind in ("cells", "splits"), "it finds clusters in a way that is not known")
+    locator: Locator
+    if kind == "cells":
+        locator = _cells_from(metadata, arrays, parent)
+    else:
+        locator = _splits_from(metadata, arrays, parent)
+    return Hierarchy(
+        read_only(center_indices), read_only(costs), read_only(parent), read_only(finest), locator
+    )
+
+
+def _cells_from(
+    metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
+) -> CellLocator:
+    coordinates = _take(arrays, "cells.coordinates", np.uint64, 2)
+    order = _take(arrays, "cells.order", np.int32, 1)
+    cell = _take(arrays, "cells.cell", np.uint8, 1)
+    n, d = coordinates.shape
+    _require(1 <= n <= parent.size and d >= 1, "it has no cells, or more cells than centers")
+    _require(order.size == cell.size == n, "the tables of cells have different lengths")
+    parent = parent[:n]
+    _require(_in_range(order, n), "the number of a cell's center is out of range")
+    seen = np.zeros(n, dtype=np.bool_)
+    seen[order] = True
+    _require(bool(seen.all()), "a center has two cells")
+    # Cells shrink from parent to child, so that a walk up has at most 64 steps and ends at 0.
+    _require(
+        bool(cell[0] == _ALL_SPACE and (cell[1:] < cell[parent[1:]]).all()),
+        "the cell of a cluster is not inside that of the cluster it split from",
+    )
+    _require(_is_z_ordered(coordinates), "the cells are not in Z-order")
+    return CellLocator(_grid_from(metadata, arrays, d), coordinates, order, cell, read_only(parent))
+
+
+def _grid_from(metadata: Mapping[str, Any], arrays: Arrays, d: int) -> Grid:
+    scale, root_exponent = metadata.get("scale"), metadata.get("root_exponent")
+    if not isinstance(scale, float) or not (math.isfinite(scale) and scale > 0.0):
+        raise ValueError("the scale of the grid must be positive and finite")
+    if type(root_exponent) is not int or root_exponent not in ROOT_EXPONENTS:
+        raise ValueError("the root of the grid is out of range")
+    anchor = _take(arrays, "grid.anchor", np.uint64, 1)
+    lowest = _take(arrays, "grid.lowest", np.float64, 1)
+    origin = _take(arrays, "grid.origin", np.float64, 1)
+    shift = _take(arrays, "grid.shift", np.uint64, 2)
+    _require(
+        anchor.size == lowest.size == origin.size == d and shift.shape == (BLOCKS, d),
+        "the tables of the grid have different numbers of columns",
+    )
+    _require(bool(np.isfinite(lowest).all() and np.isfinite(origin).all()), "the grid has no place")
+    return Grid(origin, scale, shift, root_exponent, anchor, lowest)
+
+
+def _splits_from(
+    metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
+) -> SplitLocator:
+    centers = _take(arrays, "splits.centers", np.float64, 2)
+    n, d = centers.shape
+    _require(1 <= n <= parent.size and d >= 1, "it has no places of centers, or too many")
+    _require(bool((np.abs(centers) <= 1.0).all()), "the place of a center is not within [-1, 1]")
+    metric, exponent = metadata.get("metric"), metadata.get("exponent")
+    if metric not in METRICS:
+        raise ValueError(f"the metric must be one of {list(METRICS)}")
+    if type(exponent) is not int or exponent not in _EXPONENTS:
+        raise ValueError("the exponent of the centers is out of range")
+    return build_split_locator(centers, parent[:n], METRICS.index(metric), exponent)
+
+
+def _take(arrays: Arrays, name: str, dtype: type[np.generic], ndim: int) -> NDArray[Any]:
+    array = arrays.get(name)
+    if array is None or array.dtype != dtype or array.ndim != ndim:
+        raise ValueError(
+            f"it needs an array {name!r} of dtype {np.dtype(dtype)} in {ndim} dimensions"
+        )
+    return np.ascontiguousarray(array)
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def _in_range(values: NDArray[np.integer], stop: int) -> bool:
+    return bool(values.min() >= 0 and values.max() < stop)
+
+
+def _is_z_ordered(coordinates: NDArray[np.uint64]) -> bool:
+    """Whether each row comes before the next: the highest bit at which they differ decides."""
+    most = np.zeros(coordinates.shape[0] - 1, dtype=np.uint64)
+    rises = np.zeros(most.size, dtype=np.bool_)
+    for column in coordinates.T:
+        differ = column[:-1] ^ column[1:]
+        higher = (most < differ) & (most < (most ^ differ))
+        most = np.where(higher, differ, most)
+        rises = np.where(higher, column[:-1] < column[1:], rises)
+    return bool(rises.all())

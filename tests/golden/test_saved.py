@@ -1,0 +1,38 @@
+"""Files written by earlier versions load, and answer as they did."""
+
+import pytest
+from golden.saved import FOLDER, SAVED, answers_of, fit, stored_answers
+
+import holdfast
+from holdfast.archive import read_archive
+
+
+def test_every_file_has_its_answers():
+    assert sorted(path.stem for path in FOLDER.glob("*.holdfast")) == sorted(SAVED)
+    assert sorted(stored_answers()) == sorted(SAVED)
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_file_gives_the_stored_answers(name: str):
+    found = answers_of(holdfast.load(FOLDER / f"{name}.holdfast"), SAVED[name])
+    stored = stored_answers()[name]
+    assert found.keys() == stored.keys()
+    for part in stored:
+        assert found[part] == stored[part], part
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_writing_it_today_gives_the_same_content(name: str, tmp_path):
+    fit(SAVED[name]).save(tmp_path / "today")
+    then, now = read_archive(FOLDER / f"{name}.holdfast"), read_archive(tmp_path / "today")
+    assert (then.kind, then.version, then.metadata) == (now.kind, now.version, now.metadata)
+    assert {key: value.tobytes() for key, value in then.arrays.items()} == {
+        key: value.tobytes() for key, value in now.arrays.items()
+    }
+
+
+def test_both_locators_and_all_metrics_are_there():
+    metadata = [read_archive(path).metadata for path in FOLDER.glob("*.holdfast")]
+    assert {found["locator"] for found in metadata} == {"cells", "splits"}
+    metrics = {found["metric"] for found in metadata if found["locator"] == "splits"}
+    assert metrics == {"euclidean", "manhattan", "cosine"}
