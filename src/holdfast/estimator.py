@@ -14,14 +14,17 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
+    clone,
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holdfast.centers.euclidean import METRICS
+from holdfast.grid.row_log import RowLog
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.cost import k_median_cost_to
 from holdfast.pipeline import Settings, cluster_rows
 from holdfast.seeding import seed_from
+from holdfast.updating import ChangingRows
 
 __all__ = ["HierarchicalKMedian"]
 
@@ -33,7 +36,7 @@ EUCLIDEAN_CENTERS = 256
 
 
 class HierarchicalKMedian(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    ChangingRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
     """Nested k-median clustering with explicit centers that hardly moves when rows come and go.
 
@@ -79,12 +82,17 @@ class HierarchicalKMedian(
     ----------
     hierarchy_ : Hierarchy
         All cuts, costs and centers.
-    labels_ : ndarray of shape (n_samples,), dtype int32
-        ``hierarchy_.cut(n_clusters)``.
+    labels_ : ndarray of shape (n_rows,), dtype int32
+        ``hierarchy_.cut(n_clusters)``, one for each of `rows_`.
+    rows_ : ndarray of shape (n_rows, n_features), dtype float64
+        After `fit` the rows of `X` in their order; after `partial_fit` or `forget` the distinct
+        rows that are left, sorted by the first column, then the second, and so on.
+    row_weights_ : ndarray of shape (n_rows,), dtype float64
+        How much each of them counts.
     cluster_centers_ : ndarray of shape (n_clusters, n_features), dtype float64
-        Rows of `X`.
+        Centers of the cut.
     center_indices_ : ndarray of shape (n_clusters,), dtype int64
-        Which rows.
+        Which of `rows_` they are.
     epsilon_ : float
         The value used.
     seed_ : int
@@ -96,7 +104,8 @@ class HierarchicalKMedian(
 
     Notes
     -----
-    Time O(n d + n log n) at fixed precision, about 200 bytes of memory a row beyond the input.
+    Time O(n d + n log n) at fixed precision, about 250 bytes of memory a row beyond the input.
+    A copy of the rows is kept, for `partial_fit` and `forget`.
     Rows closer than 2^-63 of the data's diameter count as repeats, with a warning.
 
     Not for data in which clusters are separated by shape or density rather than distance, and not
@@ -179,6 +188,7 @@ class HierarchicalKMedian(
         self.center_indices_ = self.hierarchy_.center_indices[: self.n_clusters]
         self.cluster_centers_ = rows[self.center_indices_]
         self._n_features_out = int(self.n_clusters)
+        self._held, self._recipe = RowLog.from_fit(rows, weight), clone(self)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """Label rows as if they had been there, without moving any center.
@@ -238,9 +248,15 @@ class HierarchicalKMedian(
         return rows
 
     def settings_for(
-        self, rows: NDArray[np.float64], weight: NDArray[np.float64] | None = None
+        self,
+        rows: NDArray[np.float64],
+        weight: NDArray[np.float64] | None = None,
+        seed: int | None = None,
     ) -> Settings:
-        """Check the parameters against validated rows, and turn them into the pipeline's."""
+        """Check the parameters against validated rows, and turn them into the pipeline's.
+
+        A `seed` takes the place of `random_state`.
+        """
         n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
         _check_integer("n_clusters", self.n_clusters)
         if self.n_clusters > n_rows:
@@ -249,6 +265,24 @@ class HierarchicalKMedian(
                 f"n_clusters must be at most the number of rows{of_weight}, n_samples={n_rows}; "
                 f"got n_clusters={self.n_clusters}."
             )
+        epsilon = self.check_parameters(rows, weight)
+        return Settings(
+            epsilon=epsilon,
+            random_shift=bool(self.random_shift),
+            root_box=self._check_root_box(rows, weight),
+            max_centers=self._check_max_centers(n_rows),
+            cost=self.cost,
+            metric=self.metric,
+            max_candidates=int(self.max_candidates),
+            # last: it may draw from a generator
+            seed=seed_from(self.random_state) if seed is None else seed,
+        )
+
+    def check_parameters(
+        self, rows: NDArray[np.float64], weight: NDArray[np.float64] | None = None
+    ) -> float:
+        """Check what does not depend on how many rows there are; return the epsilon used."""
+        _check_integer("n_clusters", self.n_clusters)
         if not isinstance(self.cost, str) or self.cost not in AUTO_EPSILON:
             raise ValueError(f"cost must be one of {sorted(AUTO_EPSILON)}; got {self.cost!r}.")
         metrics = METRICS if self.cost == "euclidean" else METRICS[:1]
@@ -267,17 +301,9 @@ class HierarchicalKMedian(
         if not isinstance(shift, bool | np.bool_):
             message = f"random_shift must be True or False; got {shift!r}."
             raise ValueError(message)  # noqa: TRY004 - scikit-learn's kind of a wrong parameter
-        present = rows if weight is None else rows[weight > 0.0]
-        return Settings(
-            epsilon=_check_epsilon(self.epsilon, self.cost),
-            random_shift=bool(shift),
-            root_box=self._check_root_box(present),
-            max_centers=self._check_max_centers(n_rows),
-            cost=self.cost,
-            metric=self.metric,
-            max_candidates=int(self.max_candidates),
-            seed=seed_from(self.random_state),  # last: it may draw from a generator
-        )
+        self._check_root_box(rows, weight)
+        self._check_max_centers(rows.shape[0])
+        return _check_epsilon(self.epsilon, self.cost)
 
     def _check_max_centers(self, n_rows: int) -> int:
         if self.max_centers is None and self.cost == "euclidean":
@@ -293,7 +319,7 @@ class HierarchicalKMedian(
         return min(int(self.max_centers), n_rows)
 
     def _check_root_box(
-        self, rows: NDArray[np.float64]
+        self, rows: NDArray[np.float64], weight: NDArray[np.float64] | None
     ) -> tuple[NDArray[np.float64], float] | None:
         if self.root_box is None:
             return None
@@ -316,7 +342,8 @@ class HierarchicalKMedian(
                 f"root_box's side must be positive and finite, and so must be its inverse; "
                 f"got {width!r}."
             )
-        outside = ((rows < corner) | (rows >= corner + side)).any(axis=1)
+        present = rows if weight is None else rows[weight > 0.0]
+        outside = ((present < corner) | (present >= corner + side)).any(axis=1)
         if outside.any():
             raise ValueError(
                 f"root_box must contain all rows (its upper faces excluded); {outside.sum()} lie "

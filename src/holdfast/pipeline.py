@@ -18,6 +18,7 @@ from holdfast.centers.euclidean import (
 )
 from holdfast.grid import collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds
+from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
 from holdfast.hierarchy.replay import build_split_locator
 from holdfast.tree import build_tree
@@ -55,22 +56,36 @@ class Settings:
 
 
 def cluster_rows(
-    X: NDArray[np.float64], weight: NDArray[np.float64] | None, settings: Settings
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    settings: Settings,
+    extent: Extent | None = None,
 ) -> Hierarchy:
-    """Build the hierarchy of the rows of `X`, each counting as often as its positive weight says."""
+    """Build the hierarchy of the rows of `X`, each counting as often as its positive weight says.
+
+    `extent` is for rows that stand for others (a capped sketch): the others place the grid.
+    """
     if settings.cost == "euclidean":
         return _cluster_by_distance(X, weight, settings)
-    return _cluster_on_tree(X, weight, settings)
+    return _cluster_on_tree(X, weight, settings, extent)
 
 
 def _cluster_on_tree(
-    X: NDArray[np.float64], weight: NDArray[np.float64] | None, settings: Settings
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    settings: Settings,
+    extent: Extent | None,
 ) -> Hierarchy:
     """Points -> cells -> tree -> centers -> hierarchy, in O(n d + n log n) time."""
     seed = settings.seed
-    lower, upper = column_bounds(read_only(X))
+    lower, upper = column_bounds(read_only(X)) if extent is None else (extent.lower, extent.upper)
     grid = place_grid(
-        lower, upper, seed, random_shift=settings.random_shift, root_box=settings.root_box
+        lower,
+        upper,
+        seed,
+        random_shift=settings.random_shift,
+        root_box=settings.root_box,
+        least_exponent=None if extent is None else extent.exponent,
     )
     cells = collect_cells(X, weight, grid, seed)
     if not np.isfinite(grid.unit * cells.total_weight):

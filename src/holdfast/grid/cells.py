@@ -137,6 +137,9 @@ def to_fixed_point(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], fl
     Integer weights stay as they are. Fractional ones are rounded to a multiple of a power of two
     about 2^-52 times their total, and to one unit at least.
     """
+    small = float(weight.max()) * weight.size < 2.0**51
+    if small and not np.any(np.mod(weight, 1.0)):
+        return weight, 1.0
     largest = math.frexp(float(weight.max()))[1]
     total = math.fsum(np.ldexp(weight, -largest).tolist())
     exponent = math.frexp(total)[1] + largest

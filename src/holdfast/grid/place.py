@@ -19,7 +19,7 @@ from holdfast.grid._kernels import shifted_words
 from holdfast.seeding import combine_arrays, purpose_key
 from holdfast.threads import share_rows
 
-__all__ = ["BLOCKS", "DEPTH", "ROOT_EXPONENTS", "Grid", "place_grid"]
+__all__ = ["BLOCKS", "DEPTH", "ROOT_EXPONENTS", "Extent", "Grid", "place_grid"]
 
 DEPTH = 63
 """Levels below the root's children; rows that share a cell at this depth are one leaf."""
@@ -32,6 +32,24 @@ BLOCKS = 40
 _SMALLEST_DOUBLE = -1074
 ROOT_EXPONENTS = range(_SMALLEST_DOUBLE, 1089)
 """Where `Grid.root_exponent` can lie: from the smallest double to the longest diagonal."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What rows place the grid when others stand for them.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (n_features,), dtype float64
+        Bounding box.
+    exponent : int
+        Cells of side ``2**exponent``, in scaled units, have become points: the root's are not
+        smaller.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    exponent: int
 
 
 @dataclass(frozen=True)
@@ -133,12 +151,14 @@ def place_grid(
     *,
     random_shift: bool = True,
     root_box: tuple[Any, float] | None = None,
+    least_exponent: int | None = None,
 ) -> Grid:
     """Place the grid for rows between `lower` and `upper` (per dimension, both included).
 
     [LHBP25], Alg. 4, with two departures: the scale is random as well as the shift, and cells are
     anchored absolutely, never at the data's minimum. The root's level is the smallest whose cells
-    are at least as wide as the bounding box's diagonal, found in exact integer arithmetic.
+    are at least as wide as the bounding box's diagonal, found in exact integer arithmetic, and
+    not below `least_exponent`.
     """
     n_features = lower.size
     if root_box is not None:
@@ -151,6 +171,8 @@ def place_grid(
     shift = _shift_of(seed, n_features) if random_shift else _no_shift(n_features)
     low, high = (lower - origin) * scale, (upper - origin) * scale
     root_exponent = 0 if root_box is not None else _root_exponent(low, high)
+    if least_exponent is not None:
+        root_exponent = max(root_exponent, least_exponent)
     grid = Grid(origin, scale, shift, root_exponent, np.zeros(n_features, np.uint64), low)
     anchor = grid._words(lower[None, :], root_exponent)
     return Grid(origin, scale, shift, root_exponent, anchor[0], low)

@@ -1,0 +1,307 @@
+"""Rows come and go: the model equals a fit on what is left, bit for bit."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from holdfast import HierarchicalKMedian
+
+RNG = np.random.RandomState(3)
+ROWS = RNG.standard_normal((60, 2)).round(1) + 5.0 * (np.arange(60) % 3)[:, None]
+
+CONFIGURATIONS = {
+    "tree": {},
+    "greedy": {"epsilon": 0},
+    "uniform": {"epsilon": float("inf")},
+    "cold": {"epsilon": 0.1, "random_state": 9},
+    "few centers": {"max_centers": 4},
+    "deterministic": {"random_shift": False},
+    "boxed": {"random_shift": False, "root_box": ([-100.0, -100.0], 200.0)},
+    "euclidean": {"cost": "euclidean"},
+    "euclidean greedy": {"cost": "euclidean", "epsilon": 0},
+    "manhattan": {"cost": "euclidean", "metric": "manhattan", "max_centers": "all"},
+    "cosine": {"cost": "euclidean", "metric": "cosine"},
+    "few candidates": {"cost": "euclidean", "max_candidates": 7, "max_centers": 5},
+}
+over_configurations = pytest.mark.parametrize("name", CONFIGURATIONS)
+
+
+def check_same(found: HierarchicalKMedian, expected: HierarchicalKMedian) -> None:
+    """Everything that a user sees is the same to the last bit."""
+    for name in ("center_indices", "costs", "parent", "finest"):
+        a, b = getattr(found.hierarchy_, name), getattr(expected.hierarchy_, name)
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+    for name in ("labels_", "center_indices_", "cluster_centers_"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert (found.seed_, found.epsilon_) == (expected.seed_, expected.epsilon_)
+    new = np.random.RandomState(0).uniform(-9.0, 16.0, size=(50, found.n_features_in_))
+    np.testing.assert_array_equal(found.predict(new), expected.predict(new))
+    np.testing.assert_array_equal(found.transform(new), expected.transform(new))
+
+
+def check_equals_fit(model: HierarchicalKMedian, left: np.ndarray) -> None:
+    """Equal to a fit on the distinct rows, and, where it speaks of them, on the repeated ones."""
+    distinct, counts = np.unique(left + 0.0, axis=0, return_counts=True)
+    np.testing.assert_array_equal(model.rows_, distinct)
+    np.testing.assert_array_equal(model.row_weights_, counts)
+    check_same(model, clone(model).fit(distinct, sample_weight=counts))
+    if model.metric == "cosine":
+        return  # rows of one direction are one location, and the first row given stands for it
+    repeated = clone(model).fit(left).hierarchy_
+    found = model.hierarchy_
+    n = found.n_centers
+    np.testing.assert_array_equal(found.costs, repeated.costs[:n])
+    np.testing.assert_array_equal(found.parent, repeated.parent[:n])
+    np.testing.assert_array_equal(distinct[found.center_indices], left[repeated.center_indices[:n]])
+    where = np.unique(left + 0.0, axis=0, return_inverse=True)[1].reshape(-1)
+    np.testing.assert_array_equal(found.cut(n)[where], repeated.cut(n))
+
+
+# Laws
+
+
+@over_configurations
+@given(data=st.data())
+@settings(max_examples=30, deadline=None)
+def test_any_sequence_of_updates_equals_a_fit_on_what_is_left(name, data):
+    """Twelve configurations of 30 random sequences each, asked in between or not."""
+    model = HierarchicalKMedian(2, **CONFIGURATIONS[name])
+    left: list[int] = []
+    if data.draw(st.booleans(), label="fit first"):
+        left = data.draw(st.lists(st.integers(0, 59), min_size=8, max_size=60), label="fit")
+        left += [0, 1, 2]
+        model.fit(ROWS[left])
+    for _ in range(data.draw(st.integers(1, 5), label="updates")):
+        if left and data.draw(st.booleans(), label="forget"):
+            places = st.sampled_from(range(len(left)))
+            gone = data.draw(st.lists(places, unique=True, min_size=1), label="gone")
+            model.forget(ROWS[[left[i] for i in gone]])
+            left = [row for i, row in enumerate(left) if i not in gone]
+        else:
+            new = data.draw(st.lists(st.integers(0, 59), min_size=1, max_size=40), label="new")
+            model.partial_fit(ROWS[new])
+            left += new
+        if len(np.unique(ROWS[left], axis=0)) >= 2 and data.draw(st.booleans(), label="ask"):
+            model.predict(ROWS)
+    if len(np.unique(ROWS[left], axis=0)) >= 2:
+        check_equals_fit(model, ROWS[left])
+
+
+@over_configurations
+def test_adding_at_once_in_parts_and_with_weights_is_the_same(name):
+    parameters = CONFIGURATIONS[name]
+    whole = HierarchicalKMedian(3, **parameters).partial_fit(ROWS)
+    parts = HierarchicalKMedian(3, **parameters)
+    for part in np.array_split(np.random.RandomState(1).permutation(60), 7):
+        parts.partial_fit(ROWS[part])
+    distinct, counts = np.unique(ROWS, axis=0, return_counts=True)
+    weighted = HierarchicalKMedian(3, **parameters).partial_fit(distinct, sample_weight=counts)
+    check_same(parts, whole)
+    check_same(weighted, whole)
+    check_equals_fit(whole, ROWS)
+
+
+@over_configurations
+def test_forgetting_what_was_added_restores_the_model(name):
+    model = HierarchicalKMedian(3, **CONFIGURATIONS[name]).partial_fit(ROWS)
+    copy = pickle.loads(pickle.dumps(model))
+    new = np.random.RandomState(5).uniform(-50.0, 50.0, size=(9, 2))
+    model.partial_fit(new, sample_weight=np.arange(9)).forget(new, sample_weight=np.arange(9))
+    check_same(model, copy)
+
+
+def test_large_model_equals_a_fit():
+    rows = np.random.RandomState(0).standard_normal((20_000, 3))
+    model = HierarchicalKMedian(5).fit(rows[:19_000])
+    model.partial_fit(rows[18_000:]).forget(rows[18_000:19_000])
+    left = np.unique(rows, axis=0)
+    check_same(model, HierarchicalKMedian(5).fit(left))
+
+
+def test_labels_speak_of_rows():
+    model = HierarchicalKMedian(4).fit(ROWS)
+    np.testing.assert_array_equal(model.rows_, ROWS)
+    np.testing.assert_array_equal(model.row_weights_, np.ones(60))
+    again = HierarchicalKMedian(4).fit(model.rows_, sample_weight=model.row_weights_)
+    check_same(again, model)
+    model.partial_fit([[100.0, 100.0]])
+    assert model.labels_.shape == (len(model.rows_),)
+    assert (np.diff(model.rows_[:, 0]) >= 0).all()
+    np.testing.assert_array_equal(model.predict(model.rows_), model.labels_)
+    np.testing.assert_array_equal(model.rows_[model.center_indices_], model.cluster_centers_)
+    assert model.rows_[-1].tolist() == [100.0, 100.0]
+
+
+def test_rows_given_may_change_afterwards():
+    rows = ROWS.copy()
+    model = HierarchicalKMedian(3).fit(rows)
+    rows[:] = 0.0
+    model.forget(ROWS[:5])
+    check_equals_fit(model, ROWS[5:])
+
+
+def test_weights_of_a_fit_count_on():
+    weight = np.arange(60) % 4
+    model = HierarchicalKMedian(3).fit(ROWS, sample_weight=weight).forget(ROWS, weight // 2)
+    check_equals_fit(model, np.repeat(ROWS, weight - weight // 2, axis=0))
+
+
+def test_seed_stays_and_parameters_count_as_they_are_at_the_update():
+    generator = np.random.RandomState(0)
+    model = HierarchicalKMedian(3, random_state=generator).partial_fit(ROWS[:30])
+    seed = model.seed_
+    model.partial_fit(ROWS[30:])
+    assert model.seed_ == seed
+    model.set_params(n_clusters=9, epsilon=0)
+    assert model.labels_.max() == 2
+    assert model.epsilon_ == 1.0
+    expected = HierarchicalKMedian(9, epsilon=0, random_state=seed).fit(np.unique(ROWS, axis=0))
+    model.partial_fit(ROWS[:1]).forget(ROWS[:1])
+    distinct, counts = np.unique(ROWS, axis=0, return_counts=True)
+    expected.fit(distinct, sample_weight=counts)
+    check_same(model, expected)
+    other = HierarchicalKMedian(3, random_state=generator).partial_fit(ROWS)
+    assert other.seed_ != seed
+
+
+# Laziness
+
+
+def test_nothing_is_clustered_until_it_is_asked_for(monkeypatch):
+    fits = []
+    from holdfast import updating
+
+    original = updating.cluster_rows
+    monkeypatch.setattr(updating, "cluster_rows", lambda *a: fits.append(1) or original(*a))
+    model = HierarchicalKMedian(3).fit(ROWS)
+    for row in ROWS[:10]:
+        model.forget([row]).partial_fit([row + 1.0])
+    assert fits == []
+    assert model.n_features_in_ == 2
+    model.predict(ROWS)
+    assert (model.labels_.size, model.cluster_centers_.shape) == (len(model.rows_), (3, 2))
+    assert fits == [1]
+
+
+def test_fit_starts_anew():
+    model = HierarchicalKMedian(3).partial_fit(ROWS).fit(ROWS[:20])
+    check_same(model, HierarchicalKMedian(3).fit(ROWS[:20]))
+    model.partial_fit(ROWS[:1])
+    check_equals_fit(model, ROWS[[*range(20), 0]])
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_updated_models_can_be_pickled_and_cloned(asked):
+    model = HierarchicalKMedian(3).fit(ROWS).forget(ROWS[:7])
+    if asked:
+        model.predict(ROWS)
+    copy = pickle.loads(pickle.dumps(model))
+    check_equals_fit(copy, ROWS[7:])
+    copy.partial_fit(ROWS[:7])
+    check_equals_fit(copy, ROWS)
+    check_equals_fit(model, ROWS[7:])
+    fresh = clone(model)
+    for name in ("labels_", "hierarchy_", "rows_", "cluster_centers_", "row_weights_"):
+        assert not hasattr(fresh, name)
+
+
+# What is wrong is named, and changes nothing
+
+
+def check_untouched(model: HierarchicalKMedian, call, error: type[Exception], message: str) -> None:
+    before = dict(vars(model))
+    with pytest.raises(error, match=message):
+        call()
+    assert vars(model) == before
+    assert all(vars(model)[name] is before[name] for name in before)
+
+
+BAD_UPDATES = {
+    "NaN": ([[np.nan, 1.0]], None, "NaN"),
+    "other columns": ([[1.0, 2.0, 3.0]], None, "3 features.*expecting 2"),
+    "no rows": (np.empty((0, 2)), None, "minimum of 1"),
+    "fractional weight": ([[1.0, 2.0]], [0.5], "whole numbers.*0.5 at row 0.*fit anew"),
+    "negative weight": ([[1.0, 2.0]], [-1.0], "from 0"),
+    "too many weights": ([[1.0, 2.0]], [1.0, 1.0], r"shape \(1,\)"),
+}
+
+
+@pytest.mark.parametrize("method", ["partial_fit", "forget"])
+@pytest.mark.parametrize("case", BAD_UPDATES)
+@pytest.mark.parametrize("asked", [False, True])
+def test_bad_update_changes_nothing(method, case, asked):
+    rows, weight, message = BAD_UPDATES[case]
+    model = HierarchicalKMedian(3).fit(ROWS).forget(ROWS[:5])
+    if asked:
+        model.predict(ROWS)
+    call = getattr(model, method)
+    check_untouched(model, lambda: call(rows, sample_weight=weight), ValueError, message)
+
+
+def test_rows_that_are_not_there_are_named():
+    model = HierarchicalKMedian(3).fit(ROWS)
+    rows = [ROWS[0].tolist(), [77.0, -1.0]]
+    check_untouched(model, lambda: model.forget(rows), ValueError, r"\[77.0, -1.0\].*0 there")
+    twice = np.flatnonzero((ROWS == ROWS[0]).all(axis=1)).size + 1
+    check_untouched(
+        model, lambda: model.forget(ROWS[[0] * twice]), ValueError, f"{twice} to remove"
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "rows", "message"),
+    [
+        ({"n_clusters": 0}, [[0.0, 1.0]], "n_clusters"),
+        ({"epsilon": -1}, [[0.0, 1.0]], "epsilon"),
+        ({"cost": "best"}, [[0.0, 1.0]], "cost"),
+        ({"max_centers": 1, "n_clusters": 2}, [[0.0, 1.0]], "max_centers"),
+        ({"random_shift": False, "root_box": ([-9.0, -9.0], 30.0)}, [[99.0, 1.0]], "outside"),
+        ({"cost": "euclidean", "metric": "cosine"}, [[0.0, 0.0]], "cosine"),
+    ],
+)
+def test_parameters_are_checked_at_the_update(parameters, rows, message):
+    model = HierarchicalKMedian(3).fit(ROWS)
+    model.set_params(**parameters)
+    check_untouched(model, lambda: model.partial_fit(rows), ValueError, message)
+
+
+def test_fractional_weights_of_a_fit_cannot_be_updated():
+    model = HierarchicalKMedian(3).fit(ROWS, sample_weight=np.linspace(0.1, 2.0, 60))
+    for call in (model.partial_fit, model.forget):
+        check_untouched(model, lambda call=call: call(ROWS[:1]), ValueError, "whole numbers")
+
+
+def test_model_without_rows_says_so():
+    with pytest.raises(NotFittedError, match="no rows yet"):
+        HierarchicalKMedian().forget(ROWS)
+    model = HierarchicalKMedian(3).fit(ROWS).forget(ROWS)
+    with pytest.raises(NotFittedError, match="All rows were forgotten"):
+        model.predict(ROWS)
+    check_equals_fit(model.partial_fit(ROWS[:9]), ROWS[:9])
+    few = HierarchicalKMedian(3).partial_fit(ROWS[:2])
+    with pytest.raises(ValueError, match="n_clusters must be at most"):
+        _ = few.labels_
+    few.partial_fit(ROWS[2:])
+    check_equals_fit(few, ROWS)
+    stored = HierarchicalKMedian(3).fit(ROWS)
+    del stored._held  # as a file without rows leaves it
+    check_untouched(stored, lambda: stored.partial_fit(ROWS), ValueError, "stored without them")
+
+
+def test_names_of_columns_are_kept_and_checked():
+    frame = pd.DataFrame(ROWS, columns=["a", "b"])
+    model = HierarchicalKMedian(3).partial_fit(frame)
+    assert list(model.feature_names_in_) == ["a", "b"]
+    check_untouched(
+        model, lambda: model.partial_fit(frame[["b", "a"]]), ValueError, "feature names"
+    )
+    distinct = np.unique(ROWS[10:], axis=0, return_counts=True)
+    expected = HierarchicalKMedian(3).fit(distinct[0], sample_weight=distinct[1])
+    np.testing.assert_array_equal(model.forget(frame[:10]).labels_, expected.labels_)
