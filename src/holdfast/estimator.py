@@ -22,6 +22,7 @@ from holdfast.centers.euclidean import METRICS
 from holdfast.grid.row_log import RowLog
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.cost import k_median_cost_to
+from holdfast.memory import explain_shortage
 from holdfast.pipeline import Settings, cluster_rows
 from holdfast.seeding import seed_from
 from holdfast.updating import ChangingRows
@@ -169,12 +170,20 @@ class HierarchicalKMedian(
         Returns
         -------
         self
+
+        Raises
+        ------
+        MemoryError
+            With advice. After this as after any other error, and after Ctrl-C, the estimator is as
+            it was before.
         """
         before = dict(self.__dict__)
         try:
             self._fit(X, sample_weight)
-        except BaseException:
+        except BaseException as error:
             self.__dict__ = before  # nothing half-fitted remains
+            if isinstance(error, MemoryError):
+                raise explain_shortage(error, X) from error
             raise
         return self
 

@@ -1,10 +1,10 @@
-"""Share out rows to threads; results never depend on how."""
+"""Share out work to threads; results never depend on how."""
 
 import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["share_rows"]
+__all__ = ["share_parts", "share_rows"]
 
 _WORTHWHILE = 1 << 17
 
@@ -14,10 +14,48 @@ def share_rows(n_rows: int, work: Callable[[slice], object]) -> None:
 
     `work` writes to places of its own for each row; kernels release the GIL.
     """
-    parts = min(os.cpu_count() or 1, n_rows // _WORTHWHILE)
-    if parts < 2:
-        work(slice(0, n_rows))
-        return
+    parts = max(1, min(os.cpu_count() or 1, n_rows // _WORTHWHILE))
     ends = [n_rows * i // parts for i in range(parts + 1)]
-    with ThreadPoolExecutor(parts) as pool:
-        list(pool.map(lambda i: work(slice(ends[i], ends[i + 1])), range(parts)))
+    share_parts(parts, lambda i: work(slice(ends[i], ends[i + 1])))
+
+
+def share_parts(count: int, work: Callable[[int], object]) -> None:
+    """Call `work` for 0 to count - 1, in as many threads as there are cores, this one included.
+
+    Where a thread cannot be started (no memory for its stack, a limit of the system), the others
+    do its share. After an error or Ctrl-C each thread ends with the part that it is at, and the
+    first error is raised here.
+    """
+    numbers = iter(range(count))
+    lock = threading.Lock()
+    errors: list[BaseException] = []
+
+    def work_off() -> None:
+        while not errors:
+            with lock:
+                number = next(numbers, None)
+            if number is None:
+                return
+            try:
+                work(number)
+            except BaseException as error:  # noqa: BLE001  # raised again by the caller
+                errors.append(error)
+
+    helpers: list[threading.Thread] = []
+    try:
+        for _ in range(min(os.cpu_count() or 1, count) - 1):
+            helper = threading.Thread(target=work_off, daemon=True)
+            try:
+                helper.start()
+            except RuntimeError:
+                break
+            helpers.append(helper)
+        work_off()
+    except BaseException as error:
+        errors.append(error)  # so that the others stop
+        raise
+    finally:
+        for helper in helpers:
+            helper.join()
+    if errors:
+        raise errors[0]

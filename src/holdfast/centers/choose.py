@@ -1,7 +1,7 @@
 """The centers of a tree, in the order they are chosen, for every k at once."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from holdfast.centers._race_kernels import (
 )
 from holdfast.grid.cells import z_order
 from holdfast.seeding import purpose_key
-from holdfast.threads import share_rows
+from holdfast.threads import share_parts, share_rows
 from holdfast.tree import Tree
 
 __all__ = ["CenterSequence", "choose_centers"]
@@ -93,10 +93,7 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
     rounds, share = 0, 64 * n_centers + 1024
     while rounds < n_centers:
         # A few centers need only the largest gains and the first arrivals in order.
-        with ThreadPoolExecutor(1) as pool:
-            ranking = pool.submit(rank_gains, tree, share)
-            queue, times = first_in_queue(tree, share)
-            rank = ranking.result()
+        rank, queue, times = _rank_and_queue(tree, share)
         state, cover, now = start_cover(tree.count[tree.root], tree.root, tree.n_leaves)
         center, cost, parent, cell, rounds = run_rounds(
             n_centers,
@@ -124,6 +121,20 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
         cell=cell,
         label=label_leaves(tree.root, center, tree.nodes, state, cover),
     )
+
+
+def _rank_and_queue(
+    tree: Tree, share: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Compute `rank_gains` and `first_in_queue` side by side."""
+    found: dict[int, tuple[NDArray[Any], ...]] = {}
+
+    def work(number: int) -> None:
+        found[number] = (rank_gains(tree, share),) if number == 0 else first_in_queue(tree, share)
+
+    share_parts(2, work)
+    (rank,), (queue, times) = found[0], found[1]
+    return rank, queue, times
 
 
 def rank_gains(tree: Tree, share: int) -> NDArray[np.int32]:

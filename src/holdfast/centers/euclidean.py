@@ -8,7 +8,6 @@ nested; with equal earlier centers, a deleted row changes scores by its own dist
 
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +24,7 @@ from holdfast.centers._race_kernels import draw_temperature
 from holdfast.centers.choose import round_keys, temperature_rate
 from holdfast.grid._kernels import count_merged, sum_weights
 from holdfast.grid.cells import row_keys, to_fixed_point
+from holdfast.threads import share_parts
 
 __all__ = ["METRICS", "Locations", "choose_by_distance", "collect_locations", "prepare_rows"]
 
@@ -132,30 +132,29 @@ def choose_by_distance(
     costs: list[float] = []
     center = np.empty(min(n_centers, size), dtype=np.int64)
     parent = np.full(center.size, -1, dtype=np.int32)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        _score(columns, weight, own, members[0], metric, gain, pool)
-        for t in range(center.size):
-            best = int(np.argmax(np.where(free, gain, -np.inf)))
-            j = int(cluster[best])
-            _, stayed, moved, _ = _split(columns, weight, own, members[j], best, metric)
-            least_cost = math.fsum((*costs[:j], *costs[j + 1 :], stayed, moved))
-            temperature, _ = draw_temperature(t, least_cost, rate, keys[0])
-            x = int(draw_candidate(t, gain, free, weight, key, temperature))
-            j = int(cluster[x])
-            moves, stayed, moved, distance = _split(columns, weight, own, members[j], x, metric)
-            center[t], free[x] = x, False
-            own[members[j]] = distance
-            if t == 0:
-                costs.append(moved)
-            else:
-                parent[t] = j
-                members.append(members[j][moves])
-                members[j] = members[j][~moves]
-                cluster[members[t]] = t
-                costs[j] = stayed
-                costs.append(moved)
-            for touched in {j, t}:
-                _score(columns, weight, own, members[touched], metric, gain, pool)
+    _score(columns, weight, own, members[0], metric, gain)
+    for t in range(center.size):
+        best = int(np.argmax(np.where(free, gain, -np.inf)))
+        j = int(cluster[best])
+        _, stayed, moved, _ = _split(columns, weight, own, members[j], best, metric)
+        least_cost = math.fsum((*costs[:j], *costs[j + 1 :], stayed, moved))
+        temperature, _ = draw_temperature(t, least_cost, rate, keys[0])
+        x = int(draw_candidate(t, gain, free, weight, key, temperature))
+        j = int(cluster[x])
+        moves, stayed, moved, distance = _split(columns, weight, own, members[j], x, metric)
+        center[t], free[x] = x, False
+        own[members[j]] = distance
+        if t == 0:
+            costs.append(moved)
+        else:
+            parent[t] = j
+            members.append(members[j][moves])
+            members[j] = members[j][~moves]
+            cluster[members[t]] = t
+            costs[j] = stayed
+            costs.append(moved)
+        for touched in {j, t}:
+            _score(columns, weight, own, members[touched], metric, gain)
     return center, parent
 
 
@@ -189,7 +188,6 @@ def _score(
     members: NDArray[np.int64],
     metric: int,
     gain: NDArray[np.float64],
-    pool: ThreadPoolExecutor,
 ) -> None:
     """Refresh the gains of all members of a cluster; each is summed on its own, in one order."""
     if members.size < 2:
@@ -205,8 +203,5 @@ def _score(
     def work(i: int) -> None:
         score_candidates(block, part_weight, part_own, ends[i], ends[i + 1], metric, part_gain)
 
-    if parts == 1:
-        work(0)
-    else:
-        list(pool.map(work, range(parts)))
+    share_parts(parts, work)
     gain[members] = part_gain

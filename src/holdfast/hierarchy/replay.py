@@ -1,14 +1,13 @@
 """Labels by replaying nested splits: a row moves to a new center where that is closer."""
 
 import math
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.centers._euclidean_kernels import assign_rows
+from holdfast.threads import share_parts
 
 __all__ = ["SplitLocator", "build_split_locator"]
 
@@ -77,8 +76,7 @@ class SplitLocator:
                 sums[b],
             )
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(work, range(len(blocks))))
+        share_parts(len(blocks), work)
         words = sums.astype(object).sum(axis=0)
         totals = words[:, 0] + words[:, 1] * (1 << 64)
         units = np.cumsum(np.concatenate((totals[-1:], totals[k - 1 : 0 : -1])))[::-1]
