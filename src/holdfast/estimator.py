@@ -22,6 +22,7 @@ from holdfast.centers.euclidean import METRICS
 from holdfast.grid.row_log import RowLog
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.cost import k_median_cost_to
+from holdfast.interrupts import keep_interrupts
 from holdfast.memory import explain_shortage
 from holdfast.pipeline import Settings, cluster_rows
 from holdfast.seeding import seed_from
@@ -179,7 +180,8 @@ class HierarchicalKMedian(
         """
         before = dict(self.__dict__)
         try:
-            self._fit(X, sample_weight)
+            with keep_interrupts():
+                self._fit(X, sample_weight)
         except BaseException as error:
             self.__dict__ = before  # nothing half-fitted remains
             if isinstance(error, MemoryError):

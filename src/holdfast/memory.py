@@ -30,7 +30,7 @@ def explain_shortage(error: MemoryError, X: Any) -> MemoryError:
         To be raised from `error`.
     """
     traceback.clear_frames(error.__traceback__)
-    shape = np.shape(X) if hasattr(X, "shape") else (len(X),)
+    shape: tuple[int, ...] = np.shape(X) if hasattr(X, "shape") else (len(X),)
     rows = f"{shape[0]:,} rows" + (f" of {shape[1]:,} columns" if len(shape) > 1 else "")
     need = shape[0] * (_BYTES_A_ROW + _BYTES_A_VALUE * (shape[1] if len(shape) > 1 else 1))
     reason = str(error).strip() or "an allocation failed"

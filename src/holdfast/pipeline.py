@@ -21,6 +21,7 @@ from holdfast.grid._kernels import column_bounds
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
 from holdfast.hierarchy.replay import build_split_locator
+from holdfast.interrupts import keep_interrupts
 from holdfast.tree import build_tree
 
 __all__ = ["Settings", "cluster_rows"]
@@ -65,9 +66,10 @@ def cluster_rows(
 
     `extent` is for rows that stand for others (a capped sketch): the others place the grid.
     """
-    if settings.cost == "euclidean":
-        return _cluster_by_distance(X, weight, settings)
-    return _cluster_on_tree(X, weight, settings, extent)
+    with keep_interrupts():
+        if settings.cost == "euclidean":
+            return _cluster_by_distance(X, weight, settings)
+        return _cluster_on_tree(X, weight, settings, extent)
 
 
 def _cluster_on_tree(

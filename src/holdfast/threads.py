@@ -1,5 +1,6 @@
 """Share out work to threads; results never depend on how."""
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -44,18 +45,19 @@ def share_parts(count: int, work: Callable[[int], object]) -> None:
     helpers: list[threading.Thread] = []
     try:
         for _ in range(min(os.cpu_count() or 1, count) - 1):
-            helper = threading.Thread(target=work_off, daemon=True)
+            helpers.append(threading.Thread(target=work_off, daemon=True))
             try:
-                helper.start()
+                helpers[-1].start()
             except RuntimeError:
+                helpers.pop()
                 break
-            helpers.append(helper)
         work_off()
     except BaseException as error:
         errors.append(error)  # so that the others stop
         raise
     finally:
         for helper in helpers:
-            helper.join()
+            with contextlib.suppress(RuntimeError):  # Ctrl-C came before it had begun
+                helper.join()
     if errors:
         raise errors[0]

@@ -14,6 +14,7 @@ from holdfast.centers._lineage_kernels import ancestors_among
 from holdfast.grid import Cells, Grid
 from holdfast.hierarchy._kernels import merge_rows
 from holdfast.hierarchy.locate import build_locator
+from holdfast.interrupts import keep_interrupts
 
 __all__ = ["Hierarchy", "Locator", "assemble_hierarchy", "build_hierarchy"]
 
@@ -78,6 +79,7 @@ class Hierarchy:
         """Name the hierarchy by its sizes."""
         return f"Hierarchy(n_rows={self.n_rows}, n_centers={self.n_centers})"
 
+    @keep_interrupts()
     def cut(self, k: int) -> NDArray[np.int32]:
         """Labels of the partition into k clusters.
 
@@ -99,6 +101,7 @@ class Hierarchy:
         counts = np.bincount(self._ancestors(k), weights=finest, minlength=k)
         return counts.astype(np.int64)
 
+    @keep_interrupts()
     def linkage(self) -> NDArray[np.float64]:
         """Return the hierarchy as a SciPy linkage matrix.
 
@@ -116,6 +119,7 @@ class Hierarchy:
         )
         return merges
 
+    @keep_interrupts()
     def predict(self, X: NDArray[np.float64], k: int) -> NDArray[np.int32]:
         """Label rows as if they had been there, without moving any center.
 

@@ -28,6 +28,7 @@ from holdfast.centers.choose import (
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.grid import Cells, Grid, collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds
+from holdfast.interrupts import keep_interrupts
 from holdfast.pipeline import Settings, cluster_rows
 from holdfast.stability._deletion_kernels import (
     SAVED,
@@ -61,6 +62,7 @@ def matched_after_deletions(
     return match_deletions(X, ks, model.settings_for(X))
 
 
+@keep_interrupts()
 def match_deletions(X: NDArray[np.float64], ks: list[int], settings: Settings) -> NDArray[np.int64]:
     """Rows that stay with their cluster when one row goes, for every row and every k.
 

@@ -1,0 +1,25 @@
+"""Ctrl-C stays Ctrl-C, also when it comes while a kernel runs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["keep_interrupts"]
+
+
+@contextmanager
+def keep_interrupts() -> Iterator[None]:
+    """Raise the KeyboardInterrupt that numba hides in a SystemError.
+
+    A signal that arrives while a kernel runs is seen by Python when the kernel's results are being
+    turned into objects. The interpreter then finds results together with an exception, and calls
+    that a SystemError, with the interrupt as its cause.
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause: BaseException | None = error
+        while isinstance(cause, SystemError):
+            cause = cause.__cause__ or cause.__context__
+        if isinstance(cause, KeyboardInterrupt):
+            raise cause.with_traceback(None) from None
+        raise

@@ -1,0 +1,55 @@
+"""Ctrl-C: it ends in a bounded time, no process stays behind, no file is half written."""
+
+import json
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pressure.processes import interrupt
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("kind", "delay"), [("tree", 0.0), ("tree", 0.4), ("greedy", 0.0), ("euclidean", 0.2)]
+)
+def test_fit(kind: str, delay: float, tmp_path: Path):
+    mark = tmp_path / "mark"
+    command = [sys.executable, str(HERE / "interrupted_fit.py"), kind, str(mark)]
+    ended = interrupt(command, lambda pid: mark.exists(), to_all=False, delay=delay)
+    assert ended.code == 0, ended.errors
+    assert json.loads(ended.printed) == {
+        "interrupted": True,
+        "whole": True,
+        "threads": 0,
+        "works": True,
+    }
+    assert ended.left_over == []
+
+
+@pytest.mark.parametrize("to_all", [False, True], ids=["to the parent", "to all"])
+def test_average_sensitivity_in_two_processes(to_all: bool, tmp_path: Path):
+    folder, mark = tmp_path / "run", tmp_path / "mark"
+    command = [sys.executable, str(HERE / "interrupted_audit.py"), str(folder), str(mark)]
+    ended = interrupt(command, lambda pid: mark.exists(), to_all=to_all, delay=0.5)
+    assert ended.code == 0, ended.errors
+    found = json.loads(ended.printed)
+    assert found["complete"] is not True
+    assert found["workers"] == []
+    assert ended.left_over == []
+    check_whole(folder)
+
+
+def check_whole(folder: Path) -> None:
+    """Every file can be read, and none has the name of an unfinished one."""
+    for path in folder.rglob("*"):
+        assert not path.name.endswith(".part")
+        if path.suffix == ".json":
+            json.loads(path.read_text())
+        if path.suffix == ".npz":
+            assert zipfile.ZipFile(path).testzip() is None
+            with np.load(path, allow_pickle=False) as arrays:
+                assert arrays.files
