@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holdfast.chunks import fit_chunks, predict_chunks
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.hierarchy import Hierarchy
     from holdfast.hierarchy.cost import k_median_cost, k_median_cost_to
@@ -26,10 +27,12 @@ __all__ = [
     "__version__",
     "average_sensitivity",
     "clustering_distance",
+    "fit_chunks",
     "k_median_cost",
     "k_median_cost_to",
     "load",
     "match_labels",
+    "predict_chunks",
     "row_influence",
     "suggest_k",
     "tune_epsilon",
@@ -40,10 +43,12 @@ _HOMES = {
     "Hierarchy": "holdfast.hierarchy",
     "average_sensitivity": "holdfast.stability",
     "clustering_distance": "holdfast.stability",
+    "fit_chunks": "holdfast.chunks",
     "k_median_cost": "holdfast.hierarchy.cost",
     "k_median_cost_to": "holdfast.hierarchy.cost",
     "load": "holdfast.loading",
     "match_labels": "holdfast.stability",
+    "predict_chunks": "holdfast.chunks",
     "row_influence": "holdfast.stability",
     "suggest_k": "holdfast.stability",
     "tune_epsilon": "holdfast.stability",

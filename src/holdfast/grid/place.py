@@ -119,6 +119,15 @@ class Grid:
             inside[near] = (coarse < np.uint64(1 << 32)).all(axis=1)
         return coordinates, inside
 
+    def cell_numbers(self, X: NDArray[np.float64], exponent: int) -> NDArray[np.uint64]:
+        """Absolute cells of side ``2**exponent`` in scaled units, each number modulo 2^64.
+
+        Returns
+        -------
+        ndarray of shape (n, n_features), dtype uint64
+        """
+        return self._words(X, exponent)
+
     def _words(self, X: NDArray[np.float64], low: int) -> NDArray[np.uint64]:
         """64 bits of each scaled and shifted coordinate, from weight ``2**low`` upwards."""
         words = np.empty(X.shape, dtype=np.uint64)

@@ -40,6 +40,12 @@ class CellLocator:
         """Number of columns of a row."""
         return int(self.coordinates.shape[1])
 
+    def first(self, k: int) -> "CellLocator":
+        """Keep the first k centers: the locator of a hierarchy that stops there."""
+        kept = self.order < k
+        order, coordinates = self.order[kept], self.coordinates[kept]
+        return CellLocator(self.grid, coordinates, order, self.cell[:k], self.parent[:k])
+
     def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
         """Find the last center whose cell contains each row; 0 outside all cells."""
         coordinates, inside = self.grid.locate_any(X)

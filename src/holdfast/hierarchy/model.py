@@ -29,6 +29,9 @@ class Locator(Protocol):
     def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
         """Return the last cluster that each row belongs to."""
 
+    def first(self, k: int) -> "Locator":
+        """Keep the first k centers; `finest` then gives labels of ``cut(k)``."""
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Hierarchy:

@@ -41,6 +41,13 @@ class SplitLocator:
         """Number of columns of a row."""
         return int(self.centers.shape[1])
 
+    def first(self, k: int) -> "SplitLocator":
+        """Keep the first k centers: the locator of a hierarchy that stops there."""
+        owner = np.repeat(np.arange(self.first_child.size - 1), np.diff(self.first_child))
+        parent = np.full(self.centers.shape[0], -1, dtype=np.int32)
+        parent[self.children] = owner
+        return build_split_locator(self.centers[:k], parent[:k], self.metric, self.exponent)
+
     def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
         """Find the last cluster that each row moves to."""
         from holdfast.centers.euclidean import prepare_rows

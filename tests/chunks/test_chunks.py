@@ -1,0 +1,294 @@
+"""Fitting in chunks equals fitting at once, whatever the chunks; what is wrong with one is named."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from holdfast import HierarchicalKMedian, fit_chunks, predict_chunks
+from holdfast.grid.capped import Cap
+
+RNG = np.random.RandomState(11)
+ROWS = (RNG.standard_normal((2000, 3)) + 6.0 * (np.arange(2000) % 5)[:, None]).round(3)
+ROWS[::10] = ROWS[1::10]  # some rows repeat
+DISTINCT, COUNTS = np.unique(ROWS, axis=0, return_counts=True)
+NAMES = ["a", "b", "c"]
+FRAME = pd.DataFrame(ROWS, columns=NAMES)
+TABLE = pa.table(dict(zip(NAMES, ROWS.T.copy(), strict=True)))
+
+COSTS = pytest.mark.parametrize("cost", ["tree", "euclidean"])
+
+
+def check_same(found: HierarchicalKMedian, expected: HierarchicalKMedian) -> None:
+    for name in ("center_indices", "costs", "parent", "finest"):
+        a, b = getattr(found.hierarchy_, name), getattr(expected.hierarchy_, name)
+        np.testing.assert_array_equal(a, b)
+    for name in ("labels_", "center_indices_", "cluster_centers_", "rows_", "row_weights_"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def split(n: int, seed: int = 0) -> list[np.ndarray]:
+    rng = np.random.RandomState(seed)
+    ends = np.sort(rng.randint(0, 2001, size=n - 1))  # some parts may be empty
+    return np.split(ROWS[rng.permutation(2000)], ends)
+
+
+# Laws
+
+
+@COSTS
+@pytest.mark.parametrize("n_chunks", [1, 7, 60])
+def test_chunks_give_what_a_fit_gives(cost, n_chunks):
+    expected = HierarchicalKMedian(6, cost=cost).fit(DISTINCT, sample_weight=COUNTS)
+    model = fit_chunks(HierarchicalKMedian(6, cost=cost), split(n_chunks, n_chunks))
+    check_same(model, expected)
+    np.testing.assert_array_equal(
+        model.predict(ROWS), HierarchicalKMedian(6, cost=cost).fit(ROWS).labels_
+    )
+    model.forget(ROWS[:100])
+    left = np.unique(ROWS[100:], axis=0, return_counts=True)
+    check_same(model, HierarchicalKMedian(6, cost=cost).fit(left[0], sample_weight=left[1]))
+
+
+@COSTS
+def test_capped_chunks_give_the_same_whatever_they_are(cost):
+    models = [
+        fit_chunks(HierarchicalKMedian(6, cost=cost), split(n, n), max_cells=300, chunk_rows=size)
+        for n, size in ((1, 10**6), (5, 10**6), (40, 10**6), (3, 17))
+    ]
+    for model in models[1:]:
+        check_same(model, models[0])
+    assert 100 < len(models[0].rows_) <= 300
+    assert models[0].row_weights_.sum() == 2000
+
+
+@pytest.mark.parametrize("max_cells", [1, 2, 3, 10, 300])
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_of_a_cell_are_labelled_alike(max_cells, seed):
+    """Every center owns whole cells, so that labels are those of the cells that were clustered."""
+    model = HierarchicalKMedian(1, random_state=seed)
+    rows = ROWS[:, : 1 + seed % 3] * 10.0 ** (seed - 3)
+    fit_chunks(model, [rows], max_cells=max_cells, chunk_rows=100)
+    cell = Cap(max_cells, seed).place(rows.shape[1])
+    exponent = model._held.extent.exponent
+    numbers = [tuple(row) for row in cell.cell_numbers(model.rows_, exponent).tolist()]
+    row_of = {number: i for i, number in enumerate(numbers)}
+    where = [row_of[tuple(row)] for row in cell.cell_numbers(rows, exponent).tolist()]
+    hierarchy = model.hierarchy_
+    for k in {1, 2, 5, hierarchy.n_centers} & set(range(hierarchy.n_centers + 1)):
+        np.testing.assert_array_equal(hierarchy.predict(rows, k), hierarchy.cut(k)[where])
+
+
+def test_root_of_a_capped_fit_is_that_of_all_rows():
+    model = fit_chunks(HierarchicalKMedian(5), [ROWS], max_cells=500)
+    exact = HierarchicalKMedian(5).fit(ROWS)
+    assert model.hierarchy_.locator.grid.root_exponent == (
+        exact.hierarchy_.locator.grid.root_exponent
+    )
+    # Cells stand for rows: costs differ by less than the rows are apart in a cell.
+    assert model.hierarchy_.costs[:5] == pytest.approx(exact.hierarchy_.costs[:5], rel=0.3)
+
+
+def test_coarse_models_take_rows_but_do_not_give_them_back():
+    whole = fit_chunks(HierarchicalKMedian(5), [ROWS], max_cells=200)
+    model = fit_chunks(HierarchicalKMedian(5), [ROWS[:1500]], max_cells=200)
+    model.partial_fit(ROWS[1500:])
+    check_same(model, whole)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="max_cells=200"):
+        model.forget(ROWS[:1])
+    assert vars(model) == before
+
+
+@COSTS
+@pytest.mark.parametrize("k", [1, 2, 9, 40])
+def test_locator_of_the_first_centers_labels_their_cut(cost, k):
+    hierarchy = HierarchicalKMedian(2, cost=cost).fit(ROWS).hierarchy_
+    rows = np.random.RandomState(0).uniform(-20.0, 50.0, size=(500, 3))
+    for X in (rows, ROWS):
+        np.testing.assert_array_equal(hierarchy.locator.first(k).finest(X), hierarchy.predict(X, k))
+
+
+# What a chunk can be
+
+
+def write(kind: str, path: Path) -> Path:
+    if kind == "parquet":
+        pa.parquet.write_table(TABLE, path, row_group_size=123)
+    elif kind == "csv":
+        pa.csv.write_csv(TABLE, path)
+    elif kind == "feather":
+        pa.feather.write_feather(TABLE, path, chunksize=321)
+    elif kind == "arrow":
+        with pa.ipc.new_stream(path, TABLE.schema) as stream:
+            stream.write_table(TABLE, max_chunksize=99)
+    return path
+
+
+KINDS = ["parquet", "csv", "feather", "arrow"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("labels", ["labels.parquet", "labels.csv", "labels.arrow"])
+def test_files_are_read_and_labels_written_as_streams(kind, labels, tmp_path):
+    path = write(kind, tmp_path / f"rows.{kind}")
+    model = HierarchicalKMedian(6)
+    fit_chunks(model, [str(path), path], labels=tmp_path / labels, chunk_rows=100)
+    check_same(model, HierarchicalKMedian(6).fit(DISTINCT, sample_weight=2 * COUNTS))
+    assert list(model.feature_names_in_) == NAMES
+    read = {"parquet": pd.read_parquet, "csv": pd.read_csv, "arrow": pd.read_feather}
+    written = read[labels.partition(".")[2]](tmp_path / labels)
+    expected = model.predict(FRAME)
+    np.testing.assert_array_equal(written["label"], np.tile(expected, 2))
+    found = np.concatenate(list(predict_chunks(model, path, chunk_rows=64)))
+    np.testing.assert_array_equal(found, expected)
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([path.name, labels])
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [ROWS[:999], ROWS[999:]],
+        (ROWS[i::3] for i in range(3)),
+        lambda: iter([ROWS]),
+        [FRAME],
+        [pl.DataFrame(ROWS, schema=NAMES)],
+        [TABLE],
+        TABLE.to_batches(max_chunksize=77),
+        [ROWS.tolist()],
+    ],
+    ids=["list", "iterator", "function", "pandas", "polars", "table", "batches", "lists"],
+)
+def test_kinds_of_chunks(batches):
+    model = fit_chunks(HierarchicalKMedian(6), batches)
+    check_same(model, HierarchicalKMedian(6).fit(DISTINCT, sample_weight=COUNTS))
+
+
+def test_columns_are_chosen(tmp_path):
+    path = write("csv", tmp_path / "rows.csv")
+    path.write_text(path.read_text().replace('"a"', '"name"', 1))
+    table = TABLE.append_column("word", pa.array(["x"] * 2000))
+    expected = HierarchicalKMedian(6).fit(*(np.unique(ROWS[:, [2, 1]], axis=0),))
+    for batches in ([path], [table], [FRAME]):
+        model = fit_chunks(HierarchicalKMedian(6), batches, columns=["c", "b"])
+        assert list(model.feature_names_in_) == ["c", "b"]
+        np.testing.assert_array_equal(model.rows_, expected.rows_)
+
+
+# What is wrong is named, nothing is written, and the estimator stays as it was
+
+
+def check_refused(batches, message, tmp_path, error=ValueError, **options):
+    labels = tmp_path / "labels.parquet"
+    before_files = sorted(tmp_path.iterdir())
+    model = HierarchicalKMedian(6).fit(ROWS[:50])
+    before = dict(vars(model))
+    with pytest.raises(error, match=message):
+        fit_chunks(model, batches, labels=labels, **options)
+    assert vars(model) == before
+    assert all(vars(model)[name] is before[name] for name in before)
+    assert sorted(tmp_path.iterdir()) == before_files
+
+
+def chunks_with(number: int, chunk) -> list:
+    parts = [part.copy() for part in np.array_split(ROWS, 40)]
+    parts[number] = chunk(parts[number])
+    return parts
+
+
+def with_nan(part: np.ndarray) -> np.ndarray:
+    part[13, 1] = np.nan
+    return part
+
+
+BAD_CHUNKS = {
+    "NaN": (with_nan, "chunk 37: must be finite; row 13"),
+    "other columns": (lambda part: part[:, :2], "chunk 37: must have 3 columns.*got 2"),
+    "named columns": (lambda part: pd.DataFrame(part), "chunk 37: must have 3 columns"),
+    "another dtype": (lambda part: part.astype(np.float32), "chunk 37.*float64; got float32"),
+    "words": (lambda part: part.astype(str), "chunk 37: columns must be numbers"),
+    "one dimension": (lambda part: part[0], r"chunk 37: must have rows.*shape \(3,\)"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CHUNKS)
+def test_bad_chunk_is_named(case, tmp_path):
+    change, message = BAD_CHUNKS[case]
+    check_refused(chunks_with(37, change), message, tmp_path)
+
+
+def test_other_names_of_columns_are_named(tmp_path):
+    other = FRAME.rename(columns={"b": "beta"})
+    check_refused([FRAME, other], r"chunk 1: .*\['a', 'b', 'c'\].*'beta'", tmp_path)
+    mixed = FRAME.astype({"b": np.float32})
+    check_refused([FRAME, mixed], "chunk 1.*dtypes.*float32", tmp_path)
+    words = FRAME.assign(b="x")
+    check_refused([FRAME, words], "chunk 1.*column 'b'", tmp_path)
+
+
+def test_empty_chunks_take_no_part(tmp_path):
+    parts = [ROWS[:0], ROWS[:700], ROWS[:0], ROWS[700:], ROWS[:0]]
+    path = tmp_path / "labels.parquet"
+    model = fit_chunks(HierarchicalKMedian(6), parts, labels=path)
+    check_same(model, HierarchicalKMedian(6).fit(DISTINCT, sample_weight=COUNTS))
+    assert len(pd.read_parquet(path)) == 2000
+    path.unlink()
+    check_refused([ROWS[:0]], "no rows", tmp_path)
+    check_refused([], "no chunks", tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.999])
+def test_file_that_ends_in_the_middle(kind, share, tmp_path):
+    path = write(kind, tmp_path / f"rows.{kind}")
+    content = path.read_bytes()
+    cut = content[: int(share * len(content))]
+    if kind == "csv":  # in the middle of a line, or there is nothing to notice
+        cut = cut[: cut.rfind(b",")] if cut else cut
+    path.write_bytes(cut)
+    check_refused([path], f"rows.{kind}", tmp_path)
+
+
+def test_other_bad_arguments(tmp_path):
+    (tmp_path / "rows.xls").write_text("")
+    check_refused([tmp_path / "rows.xls"], "unknown kind of file", tmp_path)
+    check_refused([tmp_path / "no.csv"], "no such file", tmp_path, FileNotFoundError)
+    check_refused(ROWS, "Put a single array in a list", tmp_path, TypeError)
+    check_refused(3, "got int", tmp_path, TypeError)
+    check_refused(iter([ROWS]), "second pass", tmp_path, TypeError)
+    check_refused([ROWS], "chunk_rows", tmp_path, chunk_rows=0)
+    check_refused([FRAME], r"must have the columns \['z'\]", tmp_path, columns=["z"])
+    path = write("parquet", tmp_path / "rows.parquet")
+    check_refused([path], r"no columns \['z'\]", tmp_path, columns=["z"])
+    for value in (0, 2.5, True, None):
+        check_refused([ROWS], "max_cells must be an integer", tmp_path, max_cells=value)
+    passes = [[ROWS], [ROWS[:-1]]]
+    check_refused(lambda: passes.pop(0), "second pass gave 1999 rows", tmp_path)
+    with pytest.raises(ValueError, match="labels must end in"):
+        fit_chunks(HierarchicalKMedian(), [ROWS], labels=tmp_path / "labels.txt")
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        fit_chunks(HierarchicalKMedian(), [ROWS], labels=tmp_path / "no" / "labels.csv")
+
+
+def test_rows_that_parameters_do_not_allow_are_named(tmp_path):
+    model = HierarchicalKMedian(3, cost="euclidean", metric="cosine")
+    with pytest.raises(ValueError, match="chunk 1: .*cosine.*Row 4"):
+        fit_chunks(model, [ROWS + 50.0, np.concatenate((ROWS[:4] + 50.0, np.zeros((1, 3))))])
+    boxed = HierarchicalKMedian(3, random_shift=False, root_box=([-99.0] * 3, 200.0))
+    with pytest.raises(ValueError, match="root_box"):
+        fit_chunks(boxed, [ROWS], max_cells=100)
+    check_same(fit_chunks(boxed, [ROWS]), boxed.fit(DISTINCT, sample_weight=COUNTS))
+
+
+def test_predict_chunks_checks_columns():
+    model = fit_chunks(HierarchicalKMedian(3), [FRAME])
+    with pytest.raises(ValueError, match=r"chunk 0.*\['a', 'b', 'c'\]"):
+        list(predict_chunks(model, [FRAME[["b", "a", "c"]]]))
+    with pytest.raises(ValueError, match="chunk 0.*3 columns"):
+        list(predict_chunks(model, [ROWS[:, :2]]))
