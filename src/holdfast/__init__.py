@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from holdfast.hierarchy import Hierarchy
     from holdfast.hierarchy.cost import k_median_cost, k_median_cost_to
     from holdfast.loading import load
+    from holdfast.report import build_report
     from holdfast.stability import (
         average_sensitivity,
         clustering_distance,
@@ -26,6 +27,7 @@ __all__ = [
     "Hierarchy",
     "__version__",
     "average_sensitivity",
+    "build_report",
     "clustering_distance",
     "fit_chunks",
     "k_median_cost",
@@ -42,6 +44,7 @@ _HOMES = {
     "HierarchicalKMedian": "holdfast.estimator",
     "Hierarchy": "holdfast.hierarchy",
     "average_sensitivity": "holdfast.stability",
+    "build_report": "holdfast.report",
     "clustering_distance": "holdfast.stability",
     "fit_chunks": "holdfast.chunks",
     "k_median_cost": "holdfast.hierarchy.cost",

@@ -1,0 +1,92 @@
+"""Rows -> the plain dictionary that the page is made of. docs/report.md describes it."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from holdfast.hierarchy import Hierarchy
+from holdfast.report.choosing import summarise_choosing
+from holdfast.report.comparison import MEASURE, summarise_comparison
+from holdfast.report.explorer import summarise_explorer
+from holdfast.report.inputs import Inputs
+from holdfast.report.made import summarise_making
+from holdfast.report.methods import OURS
+from holdfast.report.nodes import choose_columns
+from holdfast.report.rows import find_rows, named_rows
+from holdfast.report.verdict import compose_verdict
+from holdfast.stability import average_sensitivity
+
+__all__ = ["FORMAT", "MOST_COLUMNS", "summarise"]
+
+FORMAT = 1
+MOST_COLUMNS = 12
+
+
+def summarise(inputs: Inputs) -> dict[str, Any]:
+    """Make every part of the page; nothing but strings, numbers, lists, dictionaries and None."""
+    hierarchy: Hierarchy = clone(inputs.estimator).fit(inputs.rows).hierarchy_
+    columns = choose_columns(inputs.values, hierarchy.cut(inputs.k), MOST_COLUMNS)
+    steps = _Steps(inputs, 5 if inputs.show_rows else 4)
+    steps.start("comparing methods")
+    comparison = summarise_comparison(inputs)
+    own = _measure_all_rows(inputs, comparison)
+    found = None
+    if inputs.show_rows:
+        steps.start("finding rows to look at")
+        found = find_rows(inputs, hierarchy, columns)
+    steps.start("measuring each cluster")
+    explorer = summarise_explorer(inputs, hierarchy, columns, named_rows(found))
+    steps.start("choosing k and epsilon")
+    choosing = summarise_choosing(inputs)
+    steps.start("putting the page together")
+    return {
+        "format": FORMAT,
+        "kind": "report",
+        "title": inputs.title,
+        "data": {
+            "n_rows": inputs.rows.shape[0],
+            "n_columns": inputs.rows.shape[1],
+            "names": list(inputs.names),
+            "columns": columns.tolist(),
+            "shows_rows": inputs.show_rows,
+        },
+        "verdict": compose_verdict(comparison, own),
+        "explorer": explorer,
+        "stability": comparison,
+        "rows": found,
+        "choosing": choosing,
+        "made": summarise_making(inputs),
+    }
+
+
+class _Steps:
+    """Tells whoever waits what is being done."""
+
+    def __init__(self, inputs: Inputs, total: int) -> None:
+        self.notify, self.total, self.number = inputs.notify, total, 0
+
+    def start(self, what: str) -> None:
+        self.number += 1
+        self.notify(what, self.number, self.total)
+
+
+def _measure_all_rows(inputs: Inputs, comparison: dict[str, Any]) -> dict[str, Any]:
+    """Measure what moves of all rows: already known unless the methods were compared on a sample."""
+    ours = next(m for m in comparison["methods"] if m["name"] == OURS)
+    if not inputs.is_sampled:
+        return {name: ours[name] for name in ("moved", "low", "high")} | {
+            "n_rows": inputs.rows.shape[0]
+        }
+    result = average_sensitivity(
+        inputs.methods[OURS], inputs.rows, n_clusters=[inputs.k], delete=[inputs.main_delete],
+        trials=inputs.trials, repeats=inputs.repeats, measure=MEASURE, n_jobs=inputs.n_jobs,
+        random_state=inputs.seed, progress=inputs.progress,
+    )  # fmt: skip
+    low, high = np.squeeze(result.interval())
+    return {
+        "moved": float(result.mean[0, 0]),
+        "low": float(low),
+        "high": float(high),
+        "n_rows": inputs.rows.shape[0],
+    }

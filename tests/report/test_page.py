@@ -1,0 +1,119 @@
+"""The page holds everything, asks for nothing, and runs nothing that came with the data."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from report_builder import EVIL
+
+from holdfast import average_sensitivity
+from holdfast.baselines import ward_linkage
+from holdfast.report.page import embed_json
+
+TEMPLATES = files("holdfast.report").joinpath("templates")
+
+
+class Elements(HTMLParser):
+    """Every element of a page, and the text of script, style and title."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.found, self.texts = [], {"script": [], "style": [], "title": []}
+        self.inside = None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        self.inside = tag if tag in self.texts else None
+        if self.inside:
+            self.texts[tag].append("")
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+    def handle_data(self, data):
+        if self.inside:
+            self.texts[self.inside][-1] += data
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    return Elements(report.to_html())
+
+
+def test_data_come_back_whole_from_the_page(page, report):
+    data, _ = page.texts["script"]
+    assert json.loads(data) == report.content
+    assert report.content["data"]["names"] == EVIL
+
+
+def test_names_add_no_element_to_the_page(page, report_without_rows):
+    harmless = Elements(report_without_rows.to_html())
+    assert page.found[1:] == harmless.found[1:]
+    assert page.texts["title"] == [f"{EVIL[1]} · holdfast"]
+    assert len(page.texts["script"]) == 2
+
+
+def test_json_cannot_leave_its_element():
+    text = embed_json({"</script>": "<!-- & \u2028 \u2029 ]]>"})
+    assert not set(text) & set("<>&\u2028\u2029")
+    assert json.loads(text) == {"</script>": "<!-- & \u2028 \u2029 ]]>"}
+
+
+def test_policy_allows_exactly_this_style_and_script(page):
+    (policy,) = [a["content"] for t, a in page.found if a.get("http-equiv")]
+    directives = dict(part.split(" ", 1) for part in policy.split("; "))
+    assert directives["default-src"] == "'none'"
+    assert {*directives} == {"default-src", "script-src", "style-src", "base-uri", "form-action"}
+    for name, text in (
+        ("script-src", page.texts["script"][1]),
+        ("style-src", page.texts["style"][0]),
+    ):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert directives[name] == f"'sha256-{digest}'"
+
+
+def test_page_names_no_address_and_no_file(page):
+    for _, attributes in page.found:
+        assert not {"src", "srcset", "action", "style", "onload"} & {*attributes}
+        assert attributes.get("href", "#").startswith("#")
+    for text in (page.texts["script"][1], page.texts["style"][0]):
+        assert {*re.findall(r"https?://[^\"'\s]+", text)} <= {"http://www.w3.org/2000/svg"}
+        assert "@import" not in text
+
+
+def test_scripts_never_parse_text_as_html_or_code():
+    banned = (
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|fetch\(|"
+        r"XMLHttpRequest|createContextualFragment|DOMParser|srcdoc|import\("
+    )
+    scripts = [f for f in TEMPLATES.iterdir() if f.name.endswith(".js")]
+    assert len(scripts) == 9
+    for file in scripts:
+        assert not re.findall(banned, file.read_text(encoding="utf-8")), file.name
+
+
+def test_page_is_written_whole(report, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    html = report.to_html(path)
+    assert path.read_bytes() == html.encode("utf-8")
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_sensitivity_has_a_page(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    result = average_sensitivity(
+        ward_linkage(), rows, n_clusters=[2, 3], delete=[1, 0.1], trials=4, n_jobs=1
+    )
+    html = result.to_html(tmp_path / "r.html")
+    data = json.loads(Elements(html).texts["script"][0])
+    assert data["kind"] == "sensitivity"
+    means = [line["mean"] for line in data["sensitivity"]["lines"]]
+    np.testing.assert_allclose(means, result.mean, rtol=1e-3)
+    assert (tmp_path / "r.html").read_text(encoding="utf-8") == html

@@ -1,0 +1,222 @@
+"""The numbers on the page are those that the library gives."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from report_builder import build
+
+from holdfast import HierarchicalKMedian, average_sensitivity, row_influence
+from holdfast.baselines import ward_linkage
+from holdfast.hierarchy.cost import k_median_cost
+from holdfast.report import rows as rows_to_look_at
+from holdfast.report.sampling import keyed_sample
+
+
+def cut_from(parent, labels, k):
+    """The derivation that docs/report.md describes."""
+    found = []
+    for label in labels:
+        while label >= k:
+            label = parent[label]
+        found.append(label)
+    return found
+
+
+def test_page_derives_every_cut_from_last_labels_and_parent(rows, report):
+    explorer = report.content["explorer"]
+    points = explorer["points"]
+    hierarchy = HierarchicalKMedian(random_state=0).fit(rows).hierarchy_
+    assert points["rows"] == list(range(len(rows)))
+    assert explorer["max_k"] == 32
+    for k in range(1, explorer["max_k"] + 1):
+        cut = cut_from(explorer["parent"], points["labels"], k)
+        assert cut == hierarchy.cut(k).tolist()
+    assert explorer["sizes"] == np.bincount(hierarchy.cut(32)).tolist()
+    assert [c["row"] for c in explorer["centers"]] == hierarchy.center_indices[:32].tolist()
+
+
+def test_distinguishing_columns_are_those_of_the_means(rows, report):
+    explorer = report.content["explorer"]
+    shown = rows * 10 + 1000
+    hierarchy = HierarchicalKMedian(random_state=0).fit(rows).hierarchy_
+    assert len(explorer["distinguishing"]) == 2 * explorer["max_k"] - 1
+    told = 0
+    for t in range(1, explorer["max_k"]):
+        labels = hierarchy.cut(t + 1)
+        for node, cluster in ((2 * t - 1, explorer["parent"][t]), (2 * t, t)):
+            own = shown[labels == cluster].mean(axis=0)
+            difference = (own - shown.mean(axis=0)) / shown.std(axis=0)
+            largest = np.argsort(-np.abs(difference))[:3]
+            expected = [j for j in largest if abs(difference[j]) >= 0.3]
+            assert [entry[0] for entry in explorer["distinguishing"][node]] == expected
+            for j, sd, mean in explorer["distinguishing"][node]:
+                assert sd == pytest.approx(difference[j], abs=0.0051)
+                assert mean == pytest.approx(own[j], rel=1e-3)
+                told += 1
+    assert told > 50
+
+
+def test_methods_are_measured_as_by_average_sensitivity(rows, report):
+    ours, ward = report.content["stability"]["methods"][:2]
+    assert (ours["name"], ward["name"]) == ("holdfast", "Ward linkage")
+    for method, clusterer in (
+        (ours, HierarchicalKMedian(random_state=0)),
+        (ward, ward_linkage()),
+    ):
+        r = average_sensitivity(
+            clusterer, rows, n_clusters=[4], delete=[0.05], trials=5, repeats=2,
+            measure="moved_share", n_jobs=1,
+        )  # fmt: skip
+        assert method["moved"] == pytest.approx(r.mean.item(), rel=1e-3)
+        assert [method["low"], method["high"]] == pytest.approx(r.interval().ravel(), rel=1e-3)
+    assert ward["cost"] == pytest.approx(
+        k_median_cost(rows, ward_linkage().fit(rows, 0).cut(4)), rel=1e-4
+    )
+    at = ward["against_k"]["k"].index(4)
+    assert ward["against_k"]["mean"][at] == ward["moved"]
+    assert [d["rows"] for d in report.content["stability"]["deletes"]] == [1, 4, 9, 18]
+
+
+def test_rows_to_look_at_are_those_of_row_influence(rows, report):
+    found = report.content["rows"]
+    r = row_influence(HierarchicalKMedian(), rows, 4, repeats=2, n_jobs=1)
+    assert found["n_influential"] == int((r.influence > 1).sum())
+    top = [entry["row"] for entry in found["influential"]]
+    assert top == [row for row in r.top(10) if r.influence[row] > 1]
+    for entry in found["influential"]:
+        assert entry["value"] == pytest.approx(r.influence[entry["row"]] - 1, rel=1e-2)
+        assert entry["values"] == pytest.approx(rows[entry["row"]] * 10 + 1000, rel=1e-4)
+    assert [e["row"] for e in found["restless"]] == [
+        row for row in r.top(10, by="unrest") if r.unrest[row] > 0
+    ]
+    assert found["restless"]
+
+
+def test_influence_without_refits_equals_refits(rows, report, monkeypatch):
+    monkeypatch.setattr(rows_to_look_at, "_MOST_REFITS", 20)
+    found = build(rows).content["rows"]
+    assert found["n_left_out"] == 20
+    assert found["n_measured"] == len(rows)
+    values = [(e["row"], e["value"]) for e in found["influential"]]
+    assert values == [(e["row"], e["value"]) for e in report.content["rows"]["influential"]]
+
+
+def test_equal_arguments_give_equal_bytes(rows, ids, report):
+    again = build(
+        rows, names=report.content["data"]["names"], ids=ids, values=rows * 10 + 1000,
+        title=report.content["title"],
+    )  # fmt: skip
+    assert again.to_html() == report.to_html()
+
+
+def test_dictionary_is_plain_and_survives_json(report):
+    assert json.loads(report.to_json()) == report.content
+    copy = report.to_dict()
+    copy["verdict"] = None
+    assert report.content["verdict"] is not None
+
+
+def test_page_without_rows_holds_nothing_about_one(report_without_rows):
+    content = report_without_rows.content
+    assert content["rows"] is None
+    assert content["explorer"]["points"] is None
+    assert content["explorer"]["centers"] is None
+    text = report_without_rows.to_json()
+    assert "alert" not in text  # every id has it
+    # Every value of a row, and so every mean, has more digits before the point than anything else.
+    assert max(float(token) for token in re.findall(r"\d+(?:\.\d+)?", text)) < 1e7
+    sizes = [len(told) for told in content["explorer"]["distinguishing"] if told is not None]
+    assert None in content["explorer"]["distinguishing"]
+    assert sum(sizes) > 20
+    assert all(
+        mean is None and round(sd, 1) == sd
+        for told in content["explorer"]["distinguishing"]
+        for _, sd, mean in told or []
+    )
+
+
+def test_large_data_are_thinned_and_the_page_says_so():
+    rng = np.random.default_rng(0)
+    many = rng.normal(size=(10_000, 6)) + 5 * rng.integers(0, 3, size=(10_000, 1))
+    report = build(many, methods=["ward"], delete=[0.05], trials=2, ids=range(10_000))
+    content = report.content
+    assert content["stability"]["n_rows"] == 2000
+    assert content["stability"]["sampled_from"] == 10_000
+    points = content["explorer"]["points"]
+    named = {e["row"] for part in ("influential", "restless") for e in content["rows"][part]}
+    wanted = named | {c["row"] for c in content["explorer"]["centers"]}
+    assert wanted <= {*points["rows"]}
+    assert 3000 <= len(points["rows"]) <= 3000 + len(wanted)
+    assert points["n_rows"] == sum(content["explorer"]["sizes"]) == 10_000
+    assert "10,000 rows" in content["verdict"]["numbers"][0]["detail"]
+    assert "2,000 rows" in content["verdict"]["numbers"][1]["detail"]
+    assert len(report.to_html().encode()) < 1_000_000
+
+
+def test_sample_is_keyed_by_content():
+    rows = np.random.default_rng(1).normal(size=(500, 3))
+    rows[7] = 0.0
+    taken = keyed_sample(rows, 100, 3, "test")
+    turned = keyed_sample(rows[::-1], 100, 3, "test")
+    assert sorted(499 - turned) == taken.tolist()
+    left = np.delete(np.arange(500), np.setdiff1d(np.arange(500), taken)[:50])
+    assert left[keyed_sample(rows[left], 100, 3, "test")].tolist() == taken.tolist()
+    negative = rows.copy()
+    negative[7] = -0.0
+    assert keyed_sample(negative, 100, 3, "test").tolist() == taken.tolist()
+    assert keyed_sample(rows, 100, 4, "test").tolist() != taken.tolist()
+
+
+def test_euclidean_cost_and_own_clusterers_work(rows):
+    report = build(
+        rows[:40], estimator=HierarchicalKMedian(cost="euclidean"), trials=2, delete=[1],
+        methods={"mine": lambda X, k, seed: np.arange(len(X)) % k},
+    )  # fmt: skip
+    names = [m["name"] for m in report.content["stability"]["methods"]]
+    assert names == ["holdfast", "mine"]
+    assert report.content["choosing"]["epsilon"]["used"] == 0.05
+    assert report.verdict.startswith("When one row goes")
+    assert "mine" in report.verdict
+
+
+def test_one_column_has_a_page():
+    rows = np.random.default_rng(0).normal(size=(20, 1))
+    report = build(rows, n_clusters=2, methods=["ward"], trials=2)
+    assert report.content["explorer"]["points"]["explained"] == [1, 0]
+
+
+def test_method_that_always_fails_is_left_out_with_its_reason(rows):
+    def broken(X, k, seed):
+        raise FloatingPointError("no luck")
+
+    report = build(rows[:30], methods={"ward": ward_linkage(), "broken": broken}, trials=2)
+    (left_out,) = report.content["stability"]["left_out"]
+    assert left_out["name"] == "broken"
+    assert "no luck" in left_out["reason"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_clusters": 1}, "n_clusters must be from 2 to 32"),
+        ({"n_clusters": 33}, "n_clusters must be from 2 to 32"),
+        ({"names": ["a"]}, "names must have one for each of 4 columns; got 1"),
+        ({"ids": ["a"]}, "ids must have one for each of 90 rows; got 1"),
+        ({"values": np.zeros((90, 3))}, "values must have the shape of X"),
+        ({"methods": ["word"]}, "methods must be among .*; got 'word'"),
+        ({"methods": {"holdfast": ward_linkage()}}, "rename it"),
+        ({"delete": [0.97]}, "leaves 3 of 90 rows, too few for 4 clusters"),
+        ({"trials": 0}, "trials must be an integer of at least 1"),
+        ({"trials": 1}, "trials must be at least 2"),
+    ],
+)
+def test_wrong_arguments_are_refused(rows, options, message):
+    with pytest.raises(ValueError, match=message):
+        build(rows, **options)
+
+
+def test_few_rows_are_refused():
+    with pytest.raises(ValueError, match="at least 8 rows; got 7"):
+        build(np.arange(14.0).reshape(7, 2), n_clusters=2)
