@@ -30,6 +30,8 @@ ESTIMATORS = [
     HierarchicalKMedian(3, epsilon=0.5, random_state=7),
     HierarchicalKMedian(2, epsilon=5.0),  # infinity ignores the data, and one check asks for skill
     HierarchicalKMedian(2, random_shift=False, max_centers=5),
+    HierarchicalKMedian(3, cost="euclidean"),
+    HierarchicalKMedian(3, cost="euclidean", refine=True),
 ]
 
 
@@ -271,6 +273,7 @@ def test_get_params_and_set_params():
         "root_box": None,
         "max_centers": None,
         "max_candidates": 4096,
+        "refine": False,
         "random_state": 0,
     }
     assert model.set_params(n_clusters=2, epsilon="auto") is model

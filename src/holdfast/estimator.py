@@ -33,6 +33,9 @@ __all__ = ["HierarchicalKMedian"]
 AUTO_EPSILON = {"tree": 1.0, "euclidean": 0.05}
 """What ``epsilon="auto"`` means for each cost."""
 
+AUTO_EPSILON_REFINED = 0.01
+"""What it means for refined splits."""
+
 EUCLIDEAN_CENTERS = 256
 """How far the Euclidean cost goes where `max_centers` is None."""
 
@@ -58,7 +61,7 @@ class HierarchicalKMedian(
     epsilon : float or "auto", default="auto"
         How random the choice of centers is. 0 takes the best center each time, infinity any row;
         in between, larger values move less when rows change and cost more. "auto" is 1.0 for the
-        tree cost, the choice of [LHBP25]_, and 0.05 for the Euclidean cost.
+        tree cost, the choice of [LHBP25]_, 0.05 for the Euclidean cost, and 0.01 with `refine`.
     cost : {"tree", "euclidean"}, default="tree"
         The cost that is minimised. "tree" is the k-median cost on the randomly shifted tree:
         near-linear, and the steadiest. "euclidean" is the k-median cost itself, with the same
@@ -77,6 +80,10 @@ class HierarchicalKMedian(
         For the Euclidean cost: centers are chosen among this many distinct rows, and scored by
         them, when there are more; which ones is keyed by their content. All rows are then assigned
         exactly.
+    refine : bool, default=False
+        For the Euclidean cost and distance: split clusters between two means, started by the row
+        that the mechanism draws, instead of between two rows. Measured to be closer and to move
+        less, without the proof of the plain splits; `costs` are then distances to these means.
     random_state : int, RandomState or None, default=0
         One 64-bit seed comes out of it. The default gives the same result every time.
 
@@ -144,6 +151,7 @@ class HierarchicalKMedian(
         root_box: tuple[ArrayLike, float] | None = None,
         max_centers: int | Literal["all"] | None = None,
         max_candidates: int = 4096,
+        refine: bool = False,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.n_clusters = n_clusters
@@ -154,6 +162,7 @@ class HierarchicalKMedian(
         self.root_box = root_box
         self.max_centers = max_centers
         self.max_candidates = max_candidates
+        self.refine = refine
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -285,6 +294,7 @@ class HierarchicalKMedian(
             cost=self.cost,
             metric=self.metric,
             max_candidates=int(self.max_candidates),
+            refine=bool(self.refine),
             # last: it may draw from a generator
             seed=seed_from(self.random_state) if seed is None else seed,
         )
@@ -308,13 +318,16 @@ class HierarchicalKMedian(
                 f"{int(np.argmin(rows.any(axis=1)))} is. Remove such rows."
             )
         _check_integer("max_candidates", self.max_candidates)
-        shift = self.random_shift
-        if not isinstance(shift, bool | np.bool_):
-            message = f"random_shift must be True or False; got {shift!r}."
-            raise ValueError(message)  # noqa: TRY004 - scikit-learn's kind of a wrong parameter
+        _check_flag("random_shift", self.random_shift)
+        refine = _check_flag("refine", self.refine)
+        if refine and (self.cost, self.metric) != ("euclidean", "euclidean"):
+            raise ValueError(
+                'refine=True needs cost="euclidean" and metric="euclidean", for which means are '
+                f"defined; got cost={self.cost!r} and metric={self.metric!r}."
+            )
         self._check_root_box(rows, weight)
         self._check_max_centers(rows.shape[0])
-        return _check_epsilon(self.epsilon, self.cost)
+        return _check_epsilon(self.epsilon, self.cost, refine)
 
     def _check_max_centers(self, n_rows: int) -> int:
         if self.max_centers is None and self.cost == "euclidean":
@@ -387,9 +400,16 @@ def _check_integer(name: str, value: Any, otherwise: str = "") -> None:
         raise ValueError(f"{name} must be an integer of at least 1{otherwise}; got {value!r}.")
 
 
-def _check_epsilon(epsilon: Any, cost: str) -> float:
+def _check_flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        message = f"{name} must be True or False; got {value!r}."
+        raise ValueError(message)  # noqa: TRY004 - scikit-learn's kind of a wrong parameter
+    return bool(value)
+
+
+def _check_epsilon(epsilon: Any, cost: str, refine: bool) -> float:
     if isinstance(epsilon, str) and epsilon == "auto":
-        return AUTO_EPSILON[cost]
+        return AUTO_EPSILON_REFINED if refine else AUTO_EPSILON[cost]
     value = math.nan
     if isinstance(epsilon, Real) and not isinstance(epsilon, bool | np.bool_):
         with contextlib.suppress(OverflowError):  # of an integer beyond all doubles

@@ -16,6 +16,7 @@ from holdfast.centers.euclidean import (
     collect_locations,
     prepare_rows,
 )
+from holdfast.centers.refined import choose_refined
 from holdfast.grid import collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds
 from holdfast.grid.place import Extent
@@ -44,6 +45,8 @@ class Settings:
     metric : {"euclidean", "manhattan", "cosine"}
         Only for the Euclidean cost, as is the next.
     max_candidates : int
+    refine : bool
+        Whether clusters are split between means.
     """
 
     seed: int
@@ -54,6 +57,7 @@ class Settings:
     cost: str = "tree"
     metric: str = "euclidean"
     max_candidates: int = 4096
+    refine: bool = False
 
 
 def cluster_rows(
@@ -123,16 +127,16 @@ def _cluster_by_distance(
     exponent = math.frexp(float(np.abs(X).max()))[1]
     rows = prepare_rows(X, metric, exponent)
     locations = collect_locations(rows, weight, settings.seed)
-    center, parent = choose_by_distance(
-        locations,
-        settings.epsilon,
-        settings.max_centers,
-        settings.max_candidates,
-        metric,
-        settings.seed,
-    )
+    epsilon, limits = settings.epsilon, (settings.max_centers, settings.max_candidates)
+    if settings.refine:
+        splits = choose_refined(locations, epsilon, *limits, settings.seed)
+        center, parent = splits.center, splits.parent
+        locator = build_split_locator(splits.mover, parent, metric, exponent, splits.rival)
+    else:
+        center, parent = choose_by_distance(locations, epsilon, *limits, metric, settings.seed)
+        places = rows[locations.first_rows[center]]
+        locator = build_split_locator(places, parent, metric, exponent)
     center_rows = locations.first_rows[center].astype(np.int64)
-    locator = build_split_locator(rows[center_rows], parent, metric, exponent)
     label, costs = locator.replay(rows[locations.first_rows], locations.weight)
     label[center] = np.arange(center.size)  # also where a distance has underflowed to 0
     finest = np.empty(X.shape[0], dtype=np.int32)

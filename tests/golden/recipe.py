@@ -165,6 +165,20 @@ def _cases() -> dict[str, Case]:
         "seed of 64 bits": Case(groups(28, 60, 2), None, {"random_state": 2**64 - 59}),
         "seed 12345": Case(groups(28, 60, 2), None, {"random_state": 12345}),
     }
+    whole = {"cost": "euclidean", "max_centers": "all"}
+    for name, parameters in (("euclidean", whole), ("refined", {**whole, "refine": True})):
+        cases[f"{name}, groups"] = Case(groups(30, 120, 3), None, parameters)
+        cases[f"{name}, repeats, weights"] = Case(
+            integers(16, 90, 2, 7), weights(17, 90, 4, 3.0), parameters
+        )
+        cases[f"{name}, few candidates"] = Case(
+            groups(31, 400, 3), None, {**parameters, "max_candidates": 50, "epsilon": 1}
+        )
+        cases[f"{name}, 1e150, greedy"] = Case(
+            bells(26, 50, 2) * 1e150, None, {**parameters, "epsilon": 0}
+        )
+    cases["manhattan"] = Case(groups(30, 120, 3), None, {**whole, "metric": "manhattan"})
+    cases["cosine"] = Case(groups(30, 120, 3), None, {**whole, "metric": "cosine"})
     for epsilon in (0, 0.05, 1, 10, 1000, inf):
         cases[f"groups, epsilon {epsilon}"] = Case(groups(29, 400, 3), None, {"epsilon": epsilon})
     return cases

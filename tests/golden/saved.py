@@ -39,6 +39,7 @@ SAVED = {
     "euclidean-max-centers-1": Case(
         bells(44, 90, 2) * 1e-150, None, {"cost": "euclidean", "max_centers": 12}
     ),
+    "refined-1": Case(groups(48, 60, 3), weights(49, 60, 4), {**_EUCLIDEAN, "refine": True}),
     "manhattan-1": Case(groups(45, 60, 3), None, {**_EUCLIDEAN, "metric": "manhattan"}),
     "cosine-1": Case(bells(46, 60, 3), weights(47, 60, 4), {**_EUCLIDEAN, "metric": "cosine"}),
 }

@@ -43,6 +43,10 @@ def _configurations() -> list[Configuration]:
     found.append(
         Configuration("euclidean-manhattan", {**whole, "epsilon": 0.05, "metric": "manhattan"})
     )
+    found += [
+        Configuration(f"refined-{epsilon:g}", {**whole, "refine": True, "epsilon": epsilon})
+        for epsilon in (0.01, math.inf)
+    ]
     return found
 
 

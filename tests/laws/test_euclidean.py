@@ -5,32 +5,13 @@ import os
 
 import numpy as np
 import pytest
+from laws.families import FAMILIES, make_rows
 from oracles import naive_euclidean
 from scipy.spatial.distance import cdist
 from scipy.stats import chisquare
 
 from holdfast import HierarchicalKMedian
 from holdfast.centers.euclidean import METRICS, choose_by_distance, collect_locations
-
-FAMILIES = ("normal", "grid", "line", "repeats", "offset", "huge", "tiny")
-
-
-def make_rows(family: str, number: int, n: int | None = None) -> np.ndarray:
-    rng = np.random.default_rng([FAMILIES.index(family), number])
-    n = n or int(rng.integers(2, 40))
-    d = int(rng.integers(1, 7))
-    X = rng.normal(size=(n, d))
-    if family == "grid":
-        X = rng.integers(0, 4, size=(n, d)).astype(float)
-    elif family == "line":
-        X = np.outer(rng.normal(size=n), rng.normal(size=d))
-    elif family == "repeats":
-        X = X[rng.integers(0, max(n // 2, 1), size=n)]
-    elif family == "offset":
-        X += 1e6
-    elif family in ("huge", "tiny"):
-        X *= 1e140 if family == "huge" else 1e-140
-    return X
 
 
 def fit_both(X, epsilon, metric, seed, weight=None):

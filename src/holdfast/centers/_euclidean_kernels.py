@@ -8,10 +8,10 @@ from holdfast._jit import kernel
 from holdfast._math_kernels import portable_log
 from holdfast._seeding_kernels import combine, uniform
 
-__all__ = ["assign_rows", "draw_candidate", "score_candidates", "split_members"]
+__all__ = ["assign_between", "assign_rows", "draw_candidate", "score_candidates", "split_members"]
 
 EUCLIDEAN, MANHATTAN, COSINE = 0, 1, 2
-_ROUNDING = 2.0**-40  # gains this close are equal but for rounding
+ROUNDING = 2.0**-40  # what is this close is equal but for rounding
 _BLOCK = 512  # members whose distances are held at a time
 
 
@@ -116,7 +116,7 @@ def draw_candidate(t, gain, free, weight, key, temperature):
     for x in range(gain.size):
         if free[x] and gain[x] > most:
             most = gain[x]
-    tied = most - abs(most) * _ROUNDING
+    tied = most - abs(most) * ROUNDING
     winner, earliest = -1, math.inf
     for x in range(gain.size):
         if not free[x] or (temperature == 0.0 and gain[x] < tied):
@@ -185,6 +185,38 @@ def assign_rows(rows, weight, centers, first_child, children, metric, unit, labe
                 c = first_child[t]
         label[i] = cluster
         add_product(sums, last, multiplicity, in_units(own, unit))
+
+
+@kernel
+def assign_between(rows, weight, mover, rival, first_child, children, unit, label, sums):
+    """Replay splits between two points each: a row moves if it is closer to the mover.
+
+    As `assign_rows`; but a split may also take a row farther from its point. What rows lose is
+    added to the entries after what they save, and what they cost in the end to the last.
+    """
+    last = sums.shape[0] - 1
+    half = last // 2
+    for i in range(rows.shape[0]):
+        cluster = 0
+        multiplicity = np.uint64(weight[i])
+        own = in_units(distance_between(rows[i], mover[0], EUCLIDEAN), unit)
+        c = first_child[0]
+        while c < first_child[cluster + 1]:
+            t = children[c]
+            near = distance_between(rows[i], mover[t], EUCLIDEAN)
+            far = distance_between(rows[i], rival[t], EUCLIDEAN)
+            after = in_units(min(near, far), unit)
+            if after <= own:
+                add_product(sums, t, multiplicity, own - after)
+            else:
+                add_product(sums, half + t, multiplicity, after - own)
+            own = after
+            c += 1
+            if near < far:
+                cluster = t
+                c = first_child[t]
+        label[i] = cluster
+        add_product(sums, last, multiplicity, own)
 
 
 @kernel

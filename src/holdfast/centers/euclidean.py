@@ -26,7 +26,14 @@ from holdfast.grid._kernels import count_merged, sum_weights
 from holdfast.grid.cells import row_keys, to_fixed_point
 from holdfast.threads import share_parts
 
-__all__ = ["METRICS", "Locations", "choose_by_distance", "collect_locations", "prepare_rows"]
+__all__ = [
+    "METRICS",
+    "Locations",
+    "choose_by_distance",
+    "collect_locations",
+    "prepare_rows",
+    "score_members",
+]
 
 METRICS = ("euclidean", "manhattan", "cosine")
 _THREADED = 1 << 21  # distances times dimensions from which threads pay
@@ -132,7 +139,7 @@ def choose_by_distance(
     costs: list[float] = []
     center = np.empty(min(n_centers, size), dtype=np.int64)
     parent = np.full(center.size, -1, dtype=np.int32)
-    _score(columns, weight, own, members[0], metric, gain)
+    score_members(columns, weight, own, members[0], metric, gain)
     for t in range(center.size):
         best = int(np.argmax(np.where(free, gain, -np.inf)))
         j = int(cluster[best])
@@ -154,7 +161,7 @@ def choose_by_distance(
             costs[j] = stayed
             costs.append(moved)
         for touched in {j, t}:
-            _score(columns, weight, own, members[touched], metric, gain)
+            score_members(columns, weight, own, members[touched], metric, gain)
     return center, parent
 
 
@@ -181,7 +188,7 @@ def _split(
     return moves, stayed, moved, distance
 
 
-def _score(
+def score_members(
     columns: NDArray[np.float64],
     weight: NDArray[np.float64],
     own: NDArray[np.float64],

@@ -42,6 +42,8 @@ def hierarchy_to_arrays(hierarchy: Hierarchy) -> tuple[dict[str, Any], dict[str,
     if isinstance(locator, SplitLocator):
         arrays["splits.centers"] = locator.centers
         metric = METRICS[locator.metric]
+        if locator.rivals is not None:
+            arrays["splits.rivals"] = locator.rivals
         return {"locator": "splits", "metric": metric, "exponent": locator.exponent}, arrays
     if not isinstance(locator, CellLocator):
         raise TypeError(
@@ -160,12 +162,17 @@ def _splits_from(
     n, d = centers.shape
     _require(1 <= n <= parent.size and d >= 1, "it has no places of centers, or too many")
     _require(bool((np.abs(centers) <= 1.0).all()), "the place of a center is not within [-1, 1]")
+    rivals = None
+    if "splits.rivals" in arrays:
+        rivals = _take(arrays, "splits.rivals", np.float64, 2)
+        _require(rivals.shape == centers.shape, "its tables of points have different shapes")
+        _require(bool((np.abs(rivals) <= 1.0).all()), "a point is not within [-1, 1]")
     metric, exponent = metadata.get("metric"), metadata.get("exponent")
     if metric not in METRICS:
         raise ValueError(f"the metric must be one of {list(METRICS)}")
     if type(exponent) is not int or exponent not in _EXPONENTS:
         raise ValueError("the exponent of the centers is out of range")
-    return build_split_locator(centers, parent[:n], METRICS.index(metric), exponent)
+    return build_split_locator(centers, parent[:n], METRICS.index(metric), exponent, rivals)
 
 
 def _take(arrays: Arrays, name: str, dtype: type[np.generic], ndim: int) -> NDArray[Any]:

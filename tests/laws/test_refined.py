@@ -1,0 +1,148 @@
+"""Refined splits against their definition, and what they promise besides the common laws."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+from laws.families import FAMILIES, make_rows
+from oracles import naive_refined
+from scipy.spatial.distance import cdist
+
+from holdfast import HierarchicalKMedian, k_median_cost, load
+from holdfast.centers.euclidean import collect_locations
+from holdfast.centers.refined import choose_refined
+
+REFINED = {"cost": "euclidean", "refine": True}
+# Means of rows on a grid or a line fall on exact ties, which rounding settles.
+UNTIED = [family for family in FAMILIES if family not in ("grid", "line")]
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.01, 1.0, 20.0, math.inf])
+@pytest.mark.parametrize("family", UNTIED)
+def test_agrees_with_the_definition(family, epsilon):
+    for number in range(8):
+        X = make_rows(family, number)
+        if X.shape[1] == 1:
+            continue
+        weight = None
+        if number % 4 == 3:
+            weight = np.random.default_rng(number).integers(1, 5, size=len(X)).astype(float)
+        hierarchy = (
+            HierarchicalKMedian(
+                1, **REFINED, epsilon=epsilon, max_centers="all", random_state=number
+            )
+            .fit(X, sample_weight=weight)
+            .hierarchy_
+        )
+        scale = np.ldexp(1.0, math.frexp(float(np.abs(X).max()))[1])
+        locations = collect_locations(X / scale, weight, number)
+        of_row = np.empty(len(X), int)
+        counts = np.diff(locations.start)
+        of_row[locations.order] = np.repeat(np.arange(counts.size), counts)
+        # Two rows that are left over are at one distance from their mean: an exact tie.
+        k = max(1, counts.size // 2)
+        naive = naive_refined.run(
+            X[locations.first_rows] / scale, locations.weight, locations.key, epsilon, k, number
+        )
+        assert of_row[hierarchy.center_indices[:k]].tolist() == naive.center
+        assert hierarchy.parent[:k].tolist() == naive.parent
+        for cut in range(1, k + 1):
+            np.testing.assert_array_equal(hierarchy.cut(cut), naive.cuts[cut - 1][of_row])
+        np.testing.assert_allclose(hierarchy.costs[:k] / scale, naive.costs, rtol=1e-9)
+
+
+def test_predict_replays_the_splits_between_means():
+    rng = np.random.default_rng(3)
+    X, new = rng.normal(size=(200, 4)), 3.0 * rng.normal(size=(100, 4))
+    model = HierarchicalKMedian(20, **REFINED, max_centers=20).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    exponent = math.frexp(float(np.abs(X).max()))[1]
+    locations = collect_locations(np.ldexp(X, -exponent), None, 0)
+    splits = choose_refined(locations, 0.01, 20, 4096, 0)
+    label = np.zeros(len(new), int)
+    for t in range(1, 20):
+        near, far = np.ldexp(splits.mover[t], exponent), np.ldexp(splits.rival[t], exponent)
+        moves = (label == splits.parent[t]) & (cdist(new, [near]) < cdist(new, [far]))[:, 0]
+        label[moves] = t
+    np.testing.assert_array_equal(model.predict(new), label)
+    assert np.unique(label).size > 5
+
+
+def test_rows_outside_the_sample_change_nothing_but_themselves():
+    X = np.random.default_rng(5).normal(size=(2000, 3))
+    parameters = {**REFINED, "max_centers": 30, "max_candidates": 300}
+    whole = HierarchicalKMedian(30, **parameters).fit(X)
+    key = collect_locations(np.ldexp(X, -math.frexp(float(np.abs(X).max()))[1]), None, 0)
+    extreme = int(np.abs(X).max(axis=1).argmax())
+    for row in [r for r in key.first_rows[300:310] if r != extreme]:
+        less = HierarchicalKMedian(30, **parameters).fit(np.delete(X, row, axis=0))
+        np.testing.assert_array_equal(less.labels_, np.delete(whole.labels_, row))
+        np.testing.assert_array_equal(less.cluster_centers_, whole.cluster_centers_)
+
+
+def test_costs_are_distances_to_the_means_of_the_clusters():
+    X = np.random.default_rng(6).normal(size=(300, 2))
+    hierarchy = HierarchicalKMedian(1, **REFINED, max_centers=40).fit(X).hierarchy_
+    for k in (1, 2, 5, 40):
+        labels = hierarchy.cut(k)
+        parts = (X[labels == j] for j in range(k))
+        cost = sum(np.linalg.norm(part - part.mean(axis=0), axis=1).sum() for part in parts)
+        assert hierarchy.costs[k - 1] == pytest.approx(cost, rel=1e-9)
+
+
+def test_costs_never_rise_where_means_raise_the_sum_of_distances():
+    # The mean of all is at the many rows; those of the two parts are not.
+    X = np.concatenate((np.zeros(20), [-1.0, 1.0, -1.1, 1.1]))[:, None]
+    hierarchy = HierarchicalKMedian(1, **REFINED, epsilon=math.inf).fit(X).hierarchy_
+    assert (np.diff(hierarchy.costs) <= 0.0).all()
+    assert hierarchy.costs[4] == 0.0
+
+
+def test_threads_do_not_change_a_bit(monkeypatch):
+    X = np.random.default_rng(8).normal(size=(1200, 5))
+    many = HierarchicalKMedian(1, **REFINED).fit(X).hierarchy_
+    for count in (1, 7):
+        monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
+        other = HierarchicalKMedian(1, **REFINED).fit(X).hierarchy_
+        np.testing.assert_array_equal(other.center_indices, many.center_indices)
+        np.testing.assert_array_equal(other.costs, many.costs)
+        np.testing.assert_array_equal(other.finest, many.finest)
+
+
+def test_saved_hierarchy_gives_the_same_answers(tmp_path):
+    rng = np.random.default_rng(9)
+    X, new = rng.normal(size=(60, 3)), rng.normal(size=(500, 3))
+    hierarchy = HierarchicalKMedian(1, **REFINED).fit(X).hierarchy_
+    hierarchy.save(tmp_path / "refined.holdfast")
+    loaded = load(tmp_path / "refined.holdfast")
+    for k in (2, 7, 60):
+        np.testing.assert_array_equal(loaded.predict(new, k), hierarchy.predict(new, k))
+        np.testing.assert_array_equal(loaded.cut(k), hierarchy.cut(k))
+
+
+def test_is_closer_than_plain_splits_on_groups():
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(300, 3)) + 8.0 * rng.normal(size=(6, 3))[rng.integers(6, size=300)]
+    refined = HierarchicalKMedian(6, **REFINED).fit(X)
+    plain = HierarchicalKMedian(6, cost="euclidean", epsilon=0.01).fit(X)
+    assert k_median_cost(X, refined.labels_) <= k_median_cost(X, plain.labels_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"refine": True}, "refine=True needs cost=\"euclidean\".*got cost='tree'"),
+        ({**REFINED, "metric": "manhattan"}, "refine=True needs.*metric='manhattan'"),
+        ({"cost": "euclidean", "refine": 1}, "refine must be True or False; got 1"),
+    ],
+)
+def test_wrong_parameters_are_named(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        HierarchicalKMedian(2, **parameters).fit(np.arange(10.0)[:, None])
+
+
+def test_auto_epsilon_is_the_documented_one():
+    X = np.random.default_rng(11).normal(size=(20, 2))
+    assert HierarchicalKMedian(2, **REFINED).fit(X).epsilon_ == 0.01
+    assert HierarchicalKMedian(2, cost="euclidean").fit(X).epsilon_ == 0.05
