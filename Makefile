@@ -15,18 +15,20 @@ EXTRAS_demo := plot
 EXTRAS_test := test
 EXTRAS_lint := lint
 EXTRAS_bench := bench,plot
+EXTRAS_reproduce := reproduce
 
 # Two pips must not write to one environment at a time, so `make -j` runs the goals in turn.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench reproduce clean
 
 help:
 	@echo "make demo    cluster the Wine data, print the first cuts, draw the hierarchy"
 	@echo "make test    run all tests"
 	@echo "make lint    check style, formatting and types"
 	@echo "make bench   measure speed and memory against other clusterers"
+	@echo "make reproduce   run the paper's experiments into results/ (ARGS=--quick: a first look)"
 	@echo "make clean   remove .venv and everything else that can be made again"
 
 demo: $(VENV)/.ready-demo
@@ -43,6 +45,9 @@ lint: $(VENV)/.ready-lint
 
 bench: $(VENV)/.ready-bench
 	@$(RUN) benchmarks/run.py $(ARGS)
+
+reproduce: $(VENV)/.ready-reproduce
+	@$(RUN) -m holdfast.experiments $(ARGS)
 
 clean:
 	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis benchmarks/work

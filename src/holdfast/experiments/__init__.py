@@ -6,3 +6,8 @@ numbers; `compute` does one) -> `tidy` (records with standard errors) -> `figure
 
 [LHBP25]: Li, He, Bai, Peng, *Average Sensitivity of Hierarchical k-Median Clustering*, ICML 2025.
 """
+
+from holdfast.experiments.config import PANELS, ConfigError
+from holdfast.experiments.flow import Reproduction, reproduce
+
+__all__ = ["PANELS", "ConfigError", "Reproduction", "reproduce"]

@@ -87,10 +87,10 @@ class Panel:
         """Return a setting."""
         return self.settings[key]
 
-    def shown_k(self, data: str) -> int:
-        """Return the k that a figure over deletions shows for a data set."""
-        ks = self.settings["n_clusters"]
-        return int(self.settings.get("shown_of", {}).get(data, self.settings.get("shown", ks[0])))
+    def shows(self, data: str, k: int) -> bool:
+        """Whether the figure shows this k of a data set; the others are for the summary."""
+        shown = self.settings.get("shown_of", {}).get(data, self.settings.get("shown"))
+        return shown is None or k == shown
 
 
 def read_panels(names: list[str] | None, profile: str) -> list[Panel]:

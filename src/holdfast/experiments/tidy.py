@@ -28,7 +28,10 @@ _LEVEL = 0.975  # upper end of a 95% interval
 def tidy_panel(panel: Panel, stored: Sequence[Stored]) -> list[Record]:
     """Turn the cells of a panel into records, in the order of the cells."""
     if panel.kind == "sensitivity":
-        return _tidy_sensitivity(stored)
+        records = _tidy_sensitivity(stored)
+        for record in records:
+            record["_shown"] = panel.shows(record["data"], record["n_clusters"])
+        return records
     if panel.kind == "cost":
         return _tidy_costs(stored)
     if panel.kind == "clusterability":
@@ -174,13 +177,18 @@ def _tidy_costs(stored: Sequence[Stored]) -> list[Record]:
 def _tidy_clusters(one: Stored) -> list[Record]:
     result = one.result
     options = dict(one.cell.options)
+    common = {
+        "data": one.cell.data,
+        "radius": options["radius"],
+        "min_samples": int(options["min_samples"]),
+        "n_rows": result["n_rows"],
+        "noise": result["noise"],
+    }
+    if not result["sizes"]:  # all rows are noise: a finding, not a gap
+        return [{**common, "cluster": None, "size": 0, "max_intra": None, "min_inter": None}]
     return [
         {
-            "data": one.cell.data,
-            "radius": options["radius"],
-            "min_samples": int(options["min_samples"]),
-            "n_rows": result["n_rows"],
-            "noise": result["noise"],
+            **common,
             "cluster": i,
             "size": size,
             "max_intra": result["max_intra"][i],
