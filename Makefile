@@ -13,6 +13,7 @@ LOG := $(VENV)/setup.log
 # The extras of pyproject.toml that each goal needs.
 EXTRAS_demo := plot
 EXTRAS_test := test
+EXTRAS_browser := browser
 EXTRAS_lint := lint
 EXTRAS_bench := bench,plot
 EXTRAS_reproduce := reproduce
@@ -21,11 +22,12 @@ EXTRAS_reproduce := reproduce
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench reproduce clean
+.PHONY: help demo test browser lint bench reproduce clean
 
 help:
 	@echo "make demo    cluster the Wine data, print the first cuts, draw the hierarchy"
-	@echo "make test    run all tests"
+	@echo "make test    run all tests but those that need a browser"
+	@echo "make browser drive the report page in Chromium; installs it from the system's packages"
 	@echo "make lint    check style, formatting and types"
 	@echo "make bench   measure speed and memory against other clusterers"
 	@echo "make reproduce   run the paper's experiments into results/ (ARGS=--quick: a first look)"
@@ -37,6 +39,11 @@ demo: $(VENV)/.ready-demo
 # scikit-learn's checks of array API support are skipped unless SCIPY_ARRAY_API is set.
 test: $(VENV)/.ready-test
 	@SCIPY_ARRAY_API=1 MPLBACKEND=Agg $(RUN) -m pytest $(ARGS)
+
+# HOLDFAST_PICTURES=folder keeps its screenshots.
+browser: $(VENV)/.ready-browser
+	@tests/browser/get_chromium.sh
+	@$(RUN) -m pytest tests/browser $(ARGS)
 
 lint: $(VENV)/.ready-lint
 	@$(RUN) -m ruff check .

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from holdfast.report.inputs import Inputs
 from holdfast.report.numbers import format_share, list_numbers, round_number
 from holdfast.stability import Suggestion, suggest_k, tune_epsilon
@@ -24,7 +26,7 @@ def _summarise_k(inputs: Inputs) -> dict[str, Any]:
         repeats=inputs.repeats, n_jobs=inputs.n_jobs, random_state=inputs.seed,
         progress=inputs.progress,
     )  # fmt: skip
-    interval = suggestion.result.interval()[0]
+    interval = np.minimum(suggestion.result.interval()[0], 1.0)  # no more than all rows
     return {
         "k": list(suggestion.n_clusters),
         "mean": list_numbers(suggestion.mean, 4),

@@ -122,6 +122,8 @@ def list_interval(result: SensitivityResult, changes: Any, ks: Any) -> dict[str,
     """Mean, standard error and 95% interval along one line of the table of changes and ks."""
     c, j = np.array(list(changes))[:, None], np.array(list(ks))[None, :]
     interval = result.interval()
+    if result.measure == "moved_share":
+        interval = np.minimum(interval, 1.0)  # no more than all rows
     return {
         "mean": list_numbers(result.mean[c, j], 4),
         "standard_error": list_numbers(result.standard_error[c, j], 3),

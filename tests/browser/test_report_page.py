@@ -1,0 +1,264 @@
+"""The report page in a real browser. Every test ends by checking the console and the network."""
+
+import base64
+import json
+
+import pytest
+from browser_page import Page
+from report_builder import EVIL, make_ids
+
+PARTS = ["Verdict", "Explorer", "Stability", "Rows to look at", "Choosing k and epsilon"]
+
+
+def classes_of_points(page):
+    return page.run(
+        "return [...document.querySelectorAll('#scatter .point')].map(p => p.getAttribute('class'))"
+    )
+
+
+def cut(content, k):
+    """Labels of the points at k clusters, from the page's own data."""
+    labels = []
+    for label in content["explorer"]["points"]["labels"]:
+        while label >= k:
+            label = content["explorer"]["parent"][label]
+        labels.append(label)
+    return labels
+
+
+@pytest.fixture
+def content(page):
+    return json.loads(page.text("#data"))
+
+
+def test_all_parts_are_there_and_numbered(page):
+    titles = [e.text.splitlines() for e in page.find_all("section h2")]
+    assert titles == [[str(i + 1), t] for i, t in enumerate([*PARTS, "How it was made"])]
+    assert page.text("#sentence").startswith("When 5% of the rows go")
+    assert len(page.find_all("#numbers .card")) == 3
+    page.wait("return document.querySelectorAll('#stability-charts svg path.line').length >= 9")
+    assert len(page.find_all("#stability-charts figure")) == 4
+    assert len(page.find_all("#choosing-parts figure")) == 3
+    page.keep_picture("light")
+
+
+def test_hostile_names_are_shown_as_text(page, content):
+    assert page.run("return window.broken") is None
+    assert page.run("return document.scripts.length") == 2
+    assert page.run("return document.images.length") == 0
+    assert page.text("h1") == EVIL[1]
+    heads = page.run(
+        "return [...document.querySelectorAll('#clusters th.name')].map(e => e.textContent)"
+    )
+    assert heads == EVIL
+    center = content["explorer"]["centers"][0]["row"]
+    assert page.text("#clusters tbody td.id") == make_ids(center + 1)[center]
+    options = page.run(
+        "return [...document.querySelector('select').options].map(o => o.textContent)"
+    )
+    assert options[2:] == EVIL
+
+
+def test_slider_shows_every_cut_and_colors_stay(page, content):
+    for key, k in ((None, 4), ("ARROW_RIGHT", 5), ("END", 32), ("ARROW_LEFT", 31), ("HOME", 1)):
+        if key:
+            page.press("#k", key)
+        assert page.text("#k-now") == str(k)
+        assert len(page.find_all("#clusters tbody tr")) == k
+        expected = [f"point c{label % 8}" for label in cut(content, k)]
+        assert classes_of_points(page) == expected
+    page.click(page.find("#more"))
+    assert page.text("#k-now") == "2"
+    assert "splits cluster 1 off cluster 0" in page.text("#step")
+    sizes = page.run(
+        "return [...document.querySelectorAll('#clusters tbody td:nth-child(2)')].map(e => e.textContent)"
+    )
+    labels = cut(content, 2)
+    assert [int(s.split()[0]) for s in sizes] == [labels.count(0), labels.count(1)]
+
+
+def test_shapes_tell_clusters_of_one_color_apart(page, content):
+    page.press("#k", "END")
+    shapes = page.run(
+        "return [...document.querySelectorAll('#scatter .point')].map(p => p.getAttribute('d'))"
+    )
+    seen = {(label % 8, shape) for label, shape in zip(cut(content, 32), shapes, strict=True)}
+    assert len(seen) == 32
+
+
+def test_hover_names_the_row(page, content):
+    point = page.find_all("#scatter .point")[17]
+    page.hover(point)
+    page.wait("return !document.getElementById('tip').hidden")
+    named = page.text("#tip b")
+    assert named in content["explorer"]["points"]["ids"]
+    assert page.text("#tip span").endswith("of 4")
+    assert len(page.find_all("#tip tr")) == 4
+    page.hover(page.find("#explorer h2"))
+    page.wait("return document.getElementById('tip').hidden")
+
+
+def test_click_on_a_block_marks_its_rows(page, content):
+    block = page.find("#icicle .block[aria-label^='Cluster 2:']")
+    page.click(block)
+    marked = ["faded" not in c for c in classes_of_points(page)]
+    first = [label == 2 for label in cut(content, 3)]  # where cluster 2 appears
+    assert marked == first
+    assert 0 < sum(marked) < len(marked)
+    assert block.get_attribute("aria-pressed") == "true"
+    page.keep_picture("marked")
+    page.click(page.find("#clear"))
+    assert not [c for c in classes_of_points(page) if "faded" in c]
+
+
+def test_click_in_the_table_marks_the_cluster_of_this_cut(page, content):
+    page.click(page.find("[data-cluster='3']"))
+    marked = ["faded" not in c for c in classes_of_points(page)]
+    assert marked == [label == 3 for label in cut(content, 4)]
+    assert page.run("return document.activeElement.dataset.cluster") == "3"
+    assert page.find("[data-cluster='3']").get_attribute("aria-pressed") == "true"
+
+
+def test_blocks_are_reached_by_keys(page):
+    page.press("#icicle .block[tabindex='0']", "ARROW_DOWN")
+    label = "return document.activeElement.getAttribute('aria-label')"
+    assert page.run(label).startswith("Cluster 0:")
+    assert "k = 2" in page.run(label)
+    page.press("#icicle .block[tabindex='0']", "ARROW_RIGHT")
+    assert page.run(label).startswith("Cluster ")
+    page.press("#icicle .block[tabindex='0']", "ENTER")
+    assert [c for c in classes_of_points(page) if "faded" in c]
+    page.press("#icicle .block[tabindex='0']", "ESCAPE")
+    assert not [c for c in classes_of_points(page) if "faded" in c]
+    assert len(page.find_all("#icicle [tabindex='0']")) == 1
+
+
+def test_charts_are_walked_by_keys_and_read_as_tables(page):
+    page.wait("return document.querySelectorAll('#stability-charts svg[tabindex]').length === 3")
+    page.press("#stability-charts svg[tabindex]", "ARROW_RIGHT")
+    assert page.text("#tip b") == "rows deleted: 1 row"
+    page.press("#stability-charts svg[tabindex]", "ARROW_RIGHT")
+    assert page.text("#tip b") == "rows deleted: 5%"
+    assert page.text("#tip td") == "holdfast"
+    page.press("#stability-charts svg[tabindex]", "ESCAPE")
+    assert page.run("return document.getElementById('tip').hidden")
+    page.press("#scatter svg", "ARROW_RIGHT")
+    assert "cluster" in page.text("#tip span")
+    assert len(page.find_all("#stability-charts details table")) == 4
+
+
+def test_axes_can_be_columns(page, content):
+    place = "return document.querySelector('#scatter .point').getAttribute('transform')"
+    before = page.run(place)
+    page.run(
+        "const s = document.querySelector('#axes select'); s.value = '3';"
+        "s.dispatchEvent(new Event('change'))"
+    )
+    assert page.run(place) != before
+    assert (
+        page.run("return document.querySelector('#scatter text.axis').textContent")
+        == content["data"]["names"][1]
+    )
+
+
+def test_row_of_a_table_is_shown_in_the_scatter_plot(page, content):
+    row = content["rows"]["restless"][0]
+    button = page.find_all("#rows-tables .block-of:last-child td.id button")[0]
+    assert page.run("return arguments[0].textContent", button) == row["id"]
+    page.run("arguments[0].click()", button)
+    page.wait("return !document.getElementById('tip').hidden")
+    assert page.text("#tip b") == row["id"]
+
+
+def test_dark_follows_the_system_and_the_switch(page):
+    paper = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 26, 33)"}
+    assert page.color("body", "backgroundColor") == paper["light"]
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    page.send("Emulation.setEmulatedMedia", features=dark)
+    page.wait("return document.documentElement.dataset.theme === 'dark'")
+    assert page.color("body", "backgroundColor") == paper["dark"]
+    assert page.color("#scatter .point.c0", "fill") == "rgb(86, 180, 233)"
+    page.keep_picture("dark")
+    page.click(page.find("#theme"))
+    assert page.color("body", "backgroundColor") == paper["light"]
+    assert page.find("#theme").get_attribute("aria-label") == "Switch to dark colors"
+
+
+def test_phone_scrolls_in_one_direction_only(page):
+    page.resize(400, 800)
+    page.wait(
+        "return innerWidth === 400 && document.querySelector('#scatter svg').viewBox.baseVal.width < 400"
+    )
+    assert page.run("return document.documentElement.scrollWidth") == 400
+    wide = page.run(
+        "return [...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll') &&"
+        " !e.closest('svg') && e.getBoundingClientRect().right > 401).map(e => e.outerHTML.slice(0, 90))"
+    )
+    assert wide == []
+    small = page.run(
+        "return [...document.querySelectorAll('main svg text')].filter(e =>"
+        " e.getBoundingClientRect().height > 0 && e.getBoundingClientRect().height < 10).length"
+    )
+    assert small == 0
+    page.press("#k", "ARROW_RIGHT")
+    assert page.text("#k-now") == "5"
+    page.keep_picture("phone")
+
+
+def test_everything_that_acts_has_a_name(page):
+    nameless = page.run(
+        "return [...document.querySelectorAll('button, input, select, a, [tabindex], [role]')]"
+        ".filter(e => !(e.getAttribute('aria-label') || e.labels?.length || e.textContent.trim()))"
+        ".map(e => e.outerHTML.slice(0, 120))"
+    )
+    assert nameless == []
+    assert page.run("return document.documentElement.lang") == "en"
+    tree = page.send("Accessibility.getFullAXTree")["nodes"]
+    sliders = [n for n in tree if n["role"]["value"] == "slider"]
+    assert len(sliders) == 1
+    assert "k" in sliders[0]["name"]["value"]
+
+
+def test_prints_light_and_whole(page):
+    page.click(page.find("#theme"))
+    printed = page.send("Page.printToPDF", printBackground=True)["data"]
+    assert base64.b64decode(printed).startswith(b"%PDF")
+    page.send("Emulation.setEmulatedMedia", media="print")
+    assert page.color("body", "backgroundColor") == "rgb(255, 255, 255)"
+    assert page.color("header", "display") == "none"
+    page.send("Emulation.setEmulatedMedia", media="")
+
+
+def test_policy_stops_requests_and_foreign_scripts(browser, evil_file):
+    """A page that had been broken into could neither run a script nor call home."""
+    page = Page(browser)
+    page.open(evil_file)
+    page.run(
+        "const s = document.createElement('script'); s.textContent = 'window.broken = 2';"
+        "document.body.append(s);"
+        "const i = new Image(); i.src = 'https://example.invalid/x.png';"
+        "fetch('https://example.invalid/y').catch(() => { window.refused = true; })"
+    )
+    page.wait("return window.refused === true")
+    assert page.run("return window.broken") is None
+    log = [entry["message"] for entry in browser.get_log("browser")]
+    assert len([m for m in log if "Content Security Policy" in m]) >= 3
+    assert page.requests() <= {
+        evil_file.as_uri(),
+        "https://example.invalid/x.png",
+        "https://example.invalid/y",
+    }
+
+
+def test_page_without_rows(browser, bare_file):
+    page = Page(browser)
+    page.open(bare_file)
+    titles = [e.text.splitlines()[1] for e in page.find_all("section:not([hidden]) h2")]
+    assert titles == [t for t in [*PARTS, "How it was made"] if t != "Rows to look at"]
+    assert not page.find("#scatter-figure").is_displayed()
+    page.press("#k", "END")
+    assert len(page.find_all("#clusters tbody tr")) == 32
+    assert "not described" in page.text("#clusters tbody")
+    assert "no values, names or points of single rows" in page.text("#subtitle")
+    page.keep_picture("no-rows")
+    page.check_silent()
