@@ -10,6 +10,7 @@ __all__ = ["load"]
 
 _READERS = {
     "hierarchy": "holdfast.hierarchy.persistence:hierarchy_from_arrays",
+    "model": "holdfast.model_file:model_from_arrays",
 }
 """For each kind of file the function that makes its object of (metadata, arrays).
 

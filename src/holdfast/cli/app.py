@@ -1,0 +1,61 @@
+"""The program: its commands and its help."""
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from holdfast.cli import cut, fit, predict
+from holdfast.cli.options import spread_groups
+from holdfast.cli.program import guard_command
+
+__all__ = ["app"]
+
+_HELP = (
+    "Hierarchical clustering that stays put: from a file to an answer.\n\n"
+    "Results go to standard output, everything else to standard error. Exit codes: 0 ok, 2 wrong "
+    "use or input, 1 anything else."
+)
+
+app = typer.Typer(
+    name="holdfast",
+    help=_HELP,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+    rich_markup_mode="rich",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from holdfast import __version__
+
+        typer.echo(f"holdfast {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _take_general_options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def _add(name: str, command: Callable[..., None], examples: tuple[str, ...]) -> None:
+    # Lines are joined and wrapped anew by the terminal's width; blank lines keep examples apart.
+    paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+    text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    epilog = "\n\n".join(["Examples:", *(f"$ {example}" for example in examples)])
+    app.command(name, help=text, epilog=epilog)(guard_command(spread_groups(command)))
+
+
+_add("fit", fit.fit, fit.EXAMPLES)
+_add("predict", predict.predict, predict.EXAMPLES)
+_add("cut", cut.cut, cut.EXAMPLES)

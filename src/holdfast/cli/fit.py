@@ -1,0 +1,189 @@
+"""``holdfast fit``: a table -> labels, and a model for later."""
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.cli.console import Console, list_names
+from holdfast.cli.options import (
+    Clusters,
+    ColumnOptions,
+    DataFile,
+    FitOptions,
+    KeepOptions,
+    OutputOptions,
+    ReadOptions,
+    TalkOptions,
+)
+from holdfast.cli.parse import parse_cost, parse_counts, parse_epsilon, parse_seed
+from holdfast.cli.problems import InputProblem, blame_input
+
+if TYPE_CHECKING:
+    from holdfast.cli.dataset import Dataset
+    from holdfast.estimator import HierarchicalKMedian
+
+__all__ = ["EXAMPLES", "build_estimator", "fit"]
+
+EXAMPLES = (
+    "holdfast fit wine.csv --clusters 4",
+    "holdfast fit wine.csv -k 4,8,16 --out labels.csv --model wine.holdfast",
+    "holdfast fit wine.csv -k 3 --drop hue --cost euclidean -o labels.parquet",
+    "cat wine.csv | holdfast fit - -k 2-6 --quiet | head -n 3",
+)
+
+_CALIBRATE_FROM = 200_000  # rows; below, fits take less than two seconds
+
+
+def fit(
+    data: DataFile,
+    read: ReadOptions,
+    column: ColumnOptions,
+    chosen: FitOptions,
+    keep: KeepOptions,
+    output: OutputOptions,
+    talk: TalkOptions,
+    clusters: Clusters = "8",
+) -> None:
+    """Cluster a table: one row out for each row in, one column of labels for each K.
+
+    Columns that are not numeric are left out with a notice. The others are divided by their
+    standard deviation, rounded to a power of two so that a few rows more or less do not change it;
+    --no-standardize leaves them alone. Column center_from marks centers: a row is the center of its
+    cluster for every K from that number on.
+    """
+    from holdfast.cli.outputs import TABLE_ENDINGS, check_targets
+
+    console = Console("fit", talk, table_on_stdout=output.out == "-" and not talk.json)
+    ks = parse_counts(clusters)
+    estimator = build_estimator(ks, chosen, whole=bool(keep.model or keep.linkage))
+    targets: dict[str, tuple[str | None, tuple[str, ...]]] = {
+        "--out": (output.out, TABLE_ENDINGS),
+        "--model": (keep.model, ()),
+        "--linkage": (keep.linkage, (".npy",)),
+    }
+    inputs = (data,) if keep.like is None else (data, keep.like)
+    check_targets(targets, force=output.force, inputs=inputs)
+    dataset = _read(data, read, column, keep.like, console)
+    expected = _expect_seconds(estimator, dataset, console)
+    with console.bar(f"clustering {dataset.rows.shape[0]:,} rows", expected), blame_input():
+        estimator.fit(dataset.rows, sample_weight=dataset.weight)
+    _write(estimator, dataset, ks, output, keep, console)
+
+
+def build_estimator(
+    ks: tuple[int, ...], chosen: FitOptions, *, whole: bool
+) -> "HierarchicalKMedian":
+    """Check the options before the data are read.
+
+    Unless the whole hierarchy is wanted, the fit stops at the last cut; the centers are the same.
+    """
+    epsilon, cost = parse_epsilon(chosen.epsilon), parse_cost(chosen.cost)
+    parse_seed(chosen.seed)
+    most: Any = chosen.max_centers
+    if most is None and not whole:
+        most = max(ks)
+    elif most not in (None, "all"):
+        if not most.isdecimal() or int(most) < max(ks):
+            raise InputProblem(
+                f"--max-centers must be all or a number of at least {max(ks)}, the largest of "
+                f"--clusters; got {most!r}."
+            )
+        most = int(most)
+    from holdfast.estimator import HierarchicalKMedian
+
+    return HierarchicalKMedian(
+        max(ks), epsilon=epsilon, cost=cost, max_centers=most, random_state=chosen.seed
+    )
+
+
+def _read(
+    path: str, read: ReadOptions, column: ColumnOptions, like: str | None, console: Console
+) -> "Dataset":
+    from holdfast.cli.dataset import prepare_like, prepare_table
+    from holdfast.cli.tables import read_table
+
+    table = read_table(path, read, console)
+    if like is None:
+        dataset = prepare_table(table, column, console)
+    else:
+        from holdfast.cli.models import load_model
+
+        if column.columns or column.drop or column.impute or column.drop_missing:
+            raise InputProblem(
+                "--like repeats the columns and the treatment of missing values of a model; leave "
+                "out --columns, --drop, --drop-missing and --impute."
+            )
+        dataset = prepare_like(
+            table,
+            load_model(like).preparation,
+            console,
+            id_name=column.id,
+            weights=column.weights,
+            positional=not table.named,
+        )
+    scaled = "each divided by a power of two near its standard deviation"
+    console.notice(
+        f"{dataset.rows.shape[0]:,} rows, {dataset.rows.shape[1]:,} columns: "
+        f"{list_names(dataset.preparation.columns)}; "
+        f"{scaled if dataset.preparation.scale else 'not scaled'}."
+    )
+    return dataset
+
+
+def _expect_seconds(
+    estimator: "HierarchicalKMedian", dataset: "Dataset", console: Console
+) -> float | None:
+    """Fit a fiftieth of many rows, to tell how long all of them will take."""
+    import math
+    import sys
+    import time
+
+    from sklearn.base import clone
+
+    n_rows = dataset.rows.shape[0]
+    if n_rows < _CALIBRATE_FROM or console.talk.quiet or not sys.stderr.isatty():
+        return None
+    sample = dataset.rows[::50]
+    start = time.monotonic()
+    clone(estimator).set_params(n_clusters=1).fit(sample)
+    seconds = time.monotonic() - start
+    return seconds * 50.0 * math.log(n_rows) / math.log(sample.shape[0])
+
+
+def _write(
+    estimator: "HierarchicalKMedian",
+    dataset: "Dataset",
+    ks: tuple[int, ...],
+    output: OutputOptions,
+    keep: KeepOptions,
+    console: Console,
+) -> None:
+    """Files first, then what is printed: a closed pipe must not cost anybody a file."""
+    import numpy as np
+
+    from holdfast.cli.labels import build_label_table, describe_cuts, name_centers, show_labels
+    from holdfast.cli.models import keep_model
+    from holdfast.cli.outputs import write_file, write_table
+
+    hierarchy = estimator.hierarchy_
+    labels = {k: hierarchy.cut(k) for k in ks}
+    table = build_label_table(
+        dataset.id_name, dataset.ids, dataset.used, labels, hierarchy.center_indices
+    )
+    if output.out != "-":
+        write_table(output.out, table)
+    if keep.model is not None:
+        with console.bar(f"writing {keep.model}"):
+            keep_model(keep.model, estimator, dataset, ks, not keep.no_rows)
+    if keep.linkage is not None:
+        merges = hierarchy.linkage()
+        write_file(keep.linkage, lambda file: np.save(file, merges))
+    cuts = describe_cuts(hierarchy, ks, name_centers(table, dataset.used, hierarchy, max(ks)))
+    record: dict[str, Any] = {
+        "n_rows": int(dataset.used.size),
+        "n_used": int(dataset.rows.shape[0]),
+        "preparation": dataset.preparation.to_json(),
+        "cost": estimator.cost,
+        "epsilon": estimator.epsilon_,
+        "seed": estimator.seed_,
+        "cuts": cuts,
+    }
+    show_labels(console, record, table, output.out, {"model": keep.model, "linkage": keep.linkage})

@@ -1,0 +1,63 @@
+"""The examples in the help texts and the documentation run as written."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from sklearn.datasets import load_wine
+
+from holdfast.cli.app import app
+
+PROGRAM = Path(sys.executable).with_name("holdfast")
+COMMANDS = typer.main.get_command(app).commands
+
+
+@pytest.fixture
+def wine(folder):
+    load_wine(as_frame=True).data.to_csv(folder / "wine.csv", index=False)
+
+
+def examples_in(text: str) -> list[str]:
+    found = re.findall(r"^\s*\$ (.*\bholdfast .*)$", text, flags=re.MULTILINE)
+    return [line.strip() for line in found]
+
+
+def run_line(line: str, holdfast) -> None:
+    """Run a line: in this process where no shell is needed."""
+    if "|" in line or ">" in line:
+        path = f"PATH={shlex.quote(str(PROGRAM.parent))}:$PATH"
+        done = subprocess.run(
+            ["bash", "-c", f"{path}; {line}"], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, (line, done.stderr)
+        return
+    program, *arguments = shlex.split(line)
+    assert program == "holdfast"
+    done = holdfast(*arguments)
+    assert done.code == 0, (line, done.err)
+
+
+def test_examples_of_the_help_run_as_written(holdfast, wine):
+    seen = set()
+    for name in COMMANDS:
+        shown = holdfast(name, "--help")
+        assert shown.code == 0
+        examples = examples_in(shown.out)
+        assert examples, f"{name} --help shows no examples"
+        assert len(examples) == COMMANDS[name].epilog.count("$ "), "an example is wrapped or cut"
+        assert max(map(len, examples)) <= 76, "longer than a line of a terminal"
+        for line in examples:
+            run_line(line, holdfast)
+            seen.update(re.findall(r"(?<![.\w])holdfast (\w+)", line))
+    assert seen == set(COMMANDS)
+
+
+def test_every_option_is_described(holdfast):
+    for name, command in COMMANDS.items():
+        for parameter in command.params:
+            if parameter.name != "help":
+                assert parameter.help, (name, parameter.name)

@@ -1,0 +1,77 @@
+"""Files are whole or not there, and never replaced unasked."""
+
+import os
+
+import pytest
+
+from holdfast.cli import outputs
+
+OUTPUTS = ("-o", "labels.csv", "--model", "m.holdfast", "--linkage", "z.npy")
+
+
+def test_nothing_is_replaced_without_force(holdfast, people, folder):
+    for taken in ("labels.csv", "m.holdfast", "z.npy"):
+        (folder / taken).write_text("mine")
+        done = holdfast("fit", people, *OUTPUTS)
+        assert done.code == 2
+        assert f"{taken} exists; add --force" in done.err
+        assert (folder / taken).read_text() == "mine"
+        assert sorted(os.listdir(folder)) == sorted(["people.csv", taken])
+        assert holdfast("fit", people, *OUTPUTS, "--force").code == 0
+        for name in ("labels.csv", "m.holdfast", "z.npy"):
+            assert (folder / name).read_bytes()[:4] != b"mine"
+            (folder / name).unlink()
+
+
+def test_outputs_are_checked_before_the_work(holdfast, people, folder, monkeypatch):
+    from holdfast.cli import tables
+
+    monkeypatch.setattr(tables, "read_table", None)  # any use of it would fail
+    (folder / "m.holdfast").write_text("mine")
+    assert holdfast("fit", people, *OUTPUTS).code == 2
+    assert holdfast("fit", people, "-o", "a.csv", "--model", "a.csv").code == 2
+
+
+def test_a_failing_write_leaves_nothing(holdfast, people, folder, monkeypatch):
+    def fail(file, table, separator):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(outputs, "_write_text", fail)
+    done = holdfast("fit", people, "-o", "labels.csv")
+    assert done.code == 1
+    assert "labels.csv cannot be written: no space left on device" in done.err
+    assert os.listdir(folder) == ["people.csv"]
+
+
+def test_links_stay_and_devices_are_not_replaced(holdfast, people, folder):
+    (folder / "real.csv").write_text("old")
+    (folder / "labels.csv").symlink_to("real.csv")
+    assert holdfast("fit", people, "-o", "labels.csv", "--force").code == 0
+    assert (folder / "labels.csv").is_symlink()
+    assert (folder / "real.csv").read_text().startswith("row,cluster_8")
+    os.mkfifo(folder / "pipe.csv")
+    reader = os.open(folder / "pipe.csv", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert holdfast("fit", people, "-o", "pipe.csv").code == 0
+        assert os.read(reader, 13) == b"row,cluster_8"
+    finally:
+        os.close(reader)
+    assert not (folder / "pipe.csv").is_file()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_no_permission(holdfast, people, folder):
+    closed = folder / "closed"
+    closed.mkdir()
+    (closed / "data.csv").write_bytes(people.read_bytes())
+    (closed / "data.csv").chmod(0)
+    closed.chmod(0o500)
+    try:
+        if os.geteuid() == 0:  # root may do everything: only check that it may
+            assert holdfast("fit", closed / "data.csv", "-q").code == 0
+            return
+        assert "permission" in holdfast("fit", people, "-o", closed / "labels.csv").err
+        assert "permission denied" in holdfast("fit", closed / "data.csv").err
+    finally:
+        closed.chmod(0o700)
