@@ -2,6 +2,7 @@
 
 import math
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import chisquare
 
 from holdfast import HierarchicalKMedian
+from holdfast.centers import euclidean, refined
 from holdfast.centers.euclidean import METRICS, choose_by_distance, collect_locations
 
 
@@ -165,6 +167,59 @@ def test_threads_do_not_change_a_bit(monkeypatch):
         np.testing.assert_array_equal(other.center_indices, many.center_indices)
         np.testing.assert_array_equal(other.costs, many.costs)
         np.testing.assert_array_equal(other.finest, many.finest)
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_no_matrix_of_all_distances_is_held(refine):
+    X = np.random.default_rng(11).normal(size=(4000, 2))
+    model = HierarchicalKMedian(8, cost="euclidean", refine=refine, max_centers=8)
+    model.fit(X[:50])
+    tracemalloc.start()
+    try:
+        model.fit(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * 4000 * 4000 / 20
+
+
+@pytest.mark.parametrize(("module", "refine"), [(euclidean, False), (refined, True)])
+def test_only_the_clusters_that_a_split_touched_are_scored_again(monkeypatch, module, refine):
+    X = np.random.default_rng(12).normal(size=(300, 2))
+    scored = []
+    original = euclidean.score_members
+
+    def record(columns, weight, own, members, *rest):
+        scored.append(members.size)
+        original(columns, weight, own, members, *rest)
+
+    monkeypatch.setattr(module, "score_members", record)
+    hierarchy = HierarchicalKMedian(9, cost="euclidean", refine=refine, max_centers=9).fit(X)
+    assert scored[:2] == [300, 300]  # for the first center, and once it is there
+    for t in range(1, 9):
+        sizes = hierarchy.hierarchy_.sizes(t + 1)
+        touched = sorted((int(sizes[hierarchy.hierarchy_.parent[t]]), int(sizes[t])))
+        assert sorted(scored[2 * t : 2 * t + 2]) == touched
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, math.inf])
+def test_cosine_agrees_with_the_definition(epsilon):
+    for number in range(8):
+        X = make_rows("normal", number)
+        if X.shape[1] == 1:
+            continue  # two directions only
+        model = HierarchicalKMedian(
+            1, cost="euclidean", metric="cosine", epsilon=epsilon, max_centers="all",
+            random_state=number,
+        ).fit(X)  # fmt: skip
+        locations = collect_locations(euclidean.prepare_rows(X, 2, 0), None, number)
+        D = naive_euclidean.distances(X[locations.first_rows], "cosine")
+        k = len(X) - 1  # the last distances are 0, up to rounding
+        naive = naive_euclidean.run(D, locations.weight, locations.key, epsilon, k, number)
+        centers = locations.first_rows[naive.center]
+        assert model.hierarchy_.center_indices[:k].tolist() == centers.tolist()
+        assert model.hierarchy_.parent[:k].tolist() == naive.parent
+        np.testing.assert_allclose(model.hierarchy_.costs[:k], naive.costs, rtol=1e-9)
 
 
 def test_stops_at_256_centers_unless_asked():
