@@ -81,6 +81,21 @@ def list_bisecting(settings: Settings, results: Results) -> list[Row]:
     return [compare(what, results, _fit_hundred(rows), fit_bisecting(rows), limit=0.25)]
 
 
+def _fit_euclidean(rows: Rows) -> Fit:
+    return fit_holdfast(rows, n_clusters=100, max_centers=100, cost="euclidean")
+
+
+def plan_euclidean(settings: Settings) -> list[Task]:
+    rows = _million(settings, 10)
+    return [_fit_euclidean(rows), fit_bisecting(rows)]
+
+
+def list_euclidean(settings: Settings, results: Results) -> list[Row]:
+    rows = _million(settings, 10)
+    what = f"{rows.title}, 100 centers, Euclidean cost"
+    return [compare(what, results, _fit_euclidean(rows), fit_bisecting(rows), limit=20.0)]
+
+
 def plan_ward(settings: Settings) -> list[Task]:
     rows = Rows(scale_size(20_000, settings.scale))
     return [fit_whole(rows), Fit("ward", rows)]
@@ -161,6 +176,7 @@ def list_smaller(settings: Settings, results: Results) -> list[Row]:
 GROUPS = (
     Group("genie", "whole hierarchies of a million rows", plan_genie, list_genie),
     Group("bisecting", "a hundred centers of a million rows", plan_bisecting, list_bisecting),
+    Group("euclidean", "the Euclidean cost of a million rows", plan_euclidean, list_euclidean),
     Group("ward", "20,000 rows against Ward linkage", plan_ward, list_ward),
     Group("shapes", "other dimensions and tails", plan_shapes, list_shapes),
     Group("large", "ten million rows", plan_large, list_large),

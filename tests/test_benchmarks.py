@@ -81,6 +81,7 @@ def test_table_of_all_groups_follows_from_the_figures(tmp_path: Path):
         "1,000,000 x 3, whole hierarchy, epsilon 1": True,
         "1,000,000 x 3, whole hierarchy, epsilon 0 (greedy)": False,
         "1,000,000 x 3, 100 centers": False,
+        "1,000,000 x 10, 100 centers, Euclidean cost": True,
         "20,000 x 3, whole hierarchy": True,
         "100,000 x 3, every row deleted in turn, k = 2, 4, 8, 16": True,
         "1,000 x 3, ward: 40 deletions, k = 16": False,
