@@ -18,12 +18,13 @@ EXTRAS_lint := lint
 EXTRAS_bench := bench,plot
 EXTRAS_frontier := bench,plot
 EXTRAS_reproduce := reproduce
+EXTRAS_fuzz := test
 
 # Two pips must not write to one environment at a time, so `make -j` runs the goals in turn.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint bench frontier reproduce clean
+.PHONY: help demo test browser lint bench frontier reproduce fuzz clean
 
 help:
 	@echo "make demo    cluster the Wine data, print the first cuts, draw the hierarchy"
@@ -33,6 +34,7 @@ help:
 	@echo "make bench   measure speed and memory against other clusterers"
 	@echo "make frontier  measure cost against movement, ours and the peers'"
 	@echo "make reproduce   run the paper's experiments into results/ (ARGS=--quick: a first look)"
+	@echo "make fuzz    try new inputs on the fuzz targets, a minute each; ARGS=\"--minutes 5\""
 	@echo "make clean   remove .venv and everything else that can be made again"
 
 demo: $(VENV)/.ready-demo
@@ -61,8 +63,11 @@ frontier: $(VENV)/.ready-frontier
 reproduce: $(VENV)/.ready-reproduce
 	@$(RUN) -m holdfast.experiments $(ARGS)
 
+fuzz: $(VENV)/.ready-fuzz
+	@$(RUN) tests/fuzz/run.py $(ARGS)
+
 clean:
-	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis benchmarks/work
+	@rm -rf $(VENV) build dist fuzz-failures .mypy_cache .pytest_cache .ruff_cache .hypothesis benchmarks/work
 	@rm -f demo-*.png demo-report.html
 	@find src tests benchmarks -type d \( -name __pycache__ -o -name '*.egg-info' \) \
 		-prune -exec rm -rf {} + 2>/dev/null || true

@@ -199,7 +199,7 @@ class HierarchicalKMedian(
         return self
 
     def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        rows: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, order="C")
+        rows = self._check_rows(X, reset=True)
         weight = _check_weight(sample_weight, rows.shape[0])
         settings = self.settings_for(rows, weight)
         self.seed_, self.epsilon_ = settings.seed, settings.epsilon
@@ -263,8 +263,15 @@ class HierarchicalKMedian(
         weight = _check_weight(sample_weight, rows.shape[0])
         return -k_median_cost_to(rows, self.cluster_centers_, weight)
 
-    def _check_rows(self, X: ArrayLike) -> NDArray[np.float64]:
-        rows: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+    def _check_rows(self, X: ArrayLike, reset: bool = False) -> NDArray[np.float64]:
+        try:
+            # scikit-learn adds all values up, which may pass infinity where each is finite.
+            with np.errstate(invalid="ignore"):
+                rows: NDArray[np.float64] = validate_data(
+                    self, X, dtype=np.float64, order="C", reset=reset
+                )
+        except OverflowError:
+            raise ValueError("X must be finite doubles; it has an integer beyond them.") from None
         return rows
 
     def settings_for(
@@ -430,7 +437,7 @@ def _check_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.fl
         if given.dtype.kind == "c":
             raise TypeError
         weight = given.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"sample_weight must be real numbers; got {type(sample_weight).__name__} that cannot "
             "be converted."

@@ -3,7 +3,7 @@
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from holdfast.centers.euclidean import (
 )
 from holdfast.centers.refined import choose_refined
 from holdfast.grid import collect_cells, place_grid
-from holdfast.grid._kernels import column_bounds
+from holdfast.grid._kernels import column_bounds, count_merged
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
 from holdfast.hierarchy.replay import build_split_locator
@@ -95,25 +95,30 @@ def _cluster_on_tree(
     )
     cells = collect_cells(X, weight, grid, seed)
     if not np.isfinite(grid.unit * cells.total_weight):
-        weights = "" if weight is None else f" and sample_weight goes up to {weight.max():g}"
-        raise ValueError(
-            f"X spans values from {lower.min():g} to {upper.max():g}{weights}: the cost of "
-            "clustering them overflows a double. Rescale X or the weights."
-        )
+        _refuse_overflow(lower.min(), upper.max(), weight)
     if cells.n_merged:
-        warnings.warn(
-            f"{_count_rows(cells.n_merged)} of X differ from another row by less than the grid can "
-            "tell apart (2^-63 of the data's diameter, or the rounding of their values). They are "
-            "clustered as repeats of it. Remove outliers or rescale if that matters.",
-            stacklevel=6,
-        )
+        limit = "the grid can tell apart (2^-63 of the data's diameter, or the rounding of values)"
+        _warn_of_merged(cells.n_merged, limit)
     tree = build_tree(cells, grid, seed)
     centers = choose_centers(tree, settings.epsilon, settings.max_centers, seed)
     return build_hierarchy(centers, cells, grid, settings.max_centers)
 
 
-def _count_rows(n: int) -> str:
-    return "1 row" if n == 1 else f"{n} rows"
+def _refuse_overflow(lower: float, upper: float, weight: NDArray[np.float64] | None) -> NoReturn:
+    weights = "" if weight is None else f" and sample_weight goes up to {weight.max():g}"
+    raise ValueError(
+        f"X spans values from {lower:g} to {upper:g}{weights}: the cost of "
+        "clustering them overflows a double. Rescale X or the weights."
+    )
+
+
+def _warn_of_merged(n: int, limit: str) -> None:
+    rows = "1 row" if n == 1 else f"{n} rows"
+    warnings.warn(
+        f"{rows} of X differ from another row by less than {limit}. They are clustered as "
+        "repeats of it. Remove outliers or rescale if that matters.",
+        stacklevel=7,
+    )
 
 
 def _cluster_by_distance(
@@ -127,6 +132,10 @@ def _cluster_by_distance(
     exponent = math.frexp(float(np.abs(X).max()))[1]
     rows = prepare_rows(X, metric, exponent)
     locations = collect_locations(rows, weight, settings.seed)
+    if settings.metric != "cosine":
+        merged = int(count_merged(read_only(X), locations.order, locations.start).sum())
+        if merged:
+            _warn_of_merged(merged, "doubles can tell apart once the largest is scaled to 1")
     epsilon, limits = settings.epsilon, (settings.max_centers, settings.max_candidates)
     if settings.refine:
         splits = choose_refined(locations, epsilon, *limits, settings.seed)
@@ -141,12 +150,16 @@ def _cluster_by_distance(
     label[center] = np.arange(center.size)  # also where a distance has underflowed to 0
     finest = np.empty(X.shape[0], dtype=np.int32)
     finest[locations.order] = np.repeat(label, np.diff(locations.start))
-    if settings.metric != "cosine":
-        costs = np.ldexp(costs, exponent)
+    # Both units at once: one alone may overflow where their product does not.
+    unit = math.frexp(locations.weight_unit)[1] - 1
+    with np.errstate(over="ignore"):
+        costs = np.ldexp(costs, unit if settings.metric == "cosine" else unit + exponent)
+    if not np.isfinite(costs).all():
+        _refuse_overflow(X.min(), X.max(), weight)
     return assemble_hierarchy(
         center_rows,
         parent,
-        costs * locations.weight_unit,
+        costs,
         finest,
         locator,
         locations.order,

@@ -233,7 +233,7 @@ def test_other_names_of_columns_are_named(tmp_path):
 
 
 def test_empty_chunks_take_no_part(tmp_path):
-    parts = [ROWS[:0], ROWS[:700], ROWS[:0], ROWS[700:], ROWS[:0]]
+    parts = [ROWS[:0].astype(object).astype(int), ROWS[:700], ROWS[:0], ROWS[700:], ROWS[:0]]
     path = tmp_path / "labels.parquet"
     model = fit_chunks(HierarchicalKMedian(6), parts, labels=path)
     check_same(model, HierarchicalKMedian(6).fit(DISTINCT, sample_weight=COUNTS))

@@ -50,6 +50,24 @@ def test_all_deletions_equal_refits():
     assert_allclose([two["standard_error"], four["standard_error"]], whole.standard_error[0])
 
 
+def test_all_deletions_on_the_fixed_tree_equal_refits_on_it():
+    # Without the row at (15.5, 0) the root's level changes for many seeds.
+    cell = replace(CELL, kind="all_deletions", delete=1, last=8, repeats=8, data="clnss-50")
+    X = SOURCE.load("clnss-50").X
+    model = HierarchicalKMedian(1, epsilon=1.0)
+    whole = average_sensitivity(
+        FixedTreeClusterer.of_rows(model, "", X, 4), X, n_clusters=[2, 4], trials="all", repeats=8,
+        random_state=5, n_jobs=1,
+    )  # fmt: skip
+    means = {}
+    for series in ("fixed_tree", "same_seed"):
+        one = replace(cell, series=series)
+        records = _tidy_sensitivity([Stored(one, compute_cell(one, SOURCE), 0.0)])
+        means[series] = [record["sensitivity"] for record in records]
+    assert_allclose(means["fixed_tree"], whole.mean[0])
+    assert means["same_seed"] != means["fixed_tree"]
+
+
 def test_earth_mover_cells_equal_average_sensitivity():
     cell = replace(CELL, series="earth_mover", last=3, trials=3)
     X = SOURCE.load("iris").X

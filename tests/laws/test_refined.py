@@ -146,3 +146,10 @@ def test_auto_epsilon_is_the_documented_one():
     X = np.random.default_rng(11).normal(size=(20, 2))
     assert HierarchicalKMedian(2, **REFINED).fit(X).epsilon_ == 0.01
     assert HierarchicalKMedian(2, cost="euclidean").fit(X).epsilon_ == 0.05
+
+
+def test_the_first_clusters_are_found_as_among_all():
+    X = np.random.default_rng(4).standard_normal((60, 3))
+    hierarchy = HierarchicalKMedian(1, **REFINED).fit(X).hierarchy_
+    for k in (1, 2, 7, hierarchy.n_centers):
+        assert np.array_equal(hierarchy.locator.first(k).finest(X), hierarchy.predict(X, k))

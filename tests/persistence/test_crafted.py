@@ -281,6 +281,7 @@ ANY = {
     "unsigned labels": set_array("finest", lambda a: a.astype(np.uint32)),
     "labels in two dimensions": set_array("finest", lambda a: a.reshape(2, -1)),
     "a number of labels": set_array("finest", lambda a: a[0].reshape(())),
+    "an array too many": lambda _, arrays: arrays.update({"more": np.zeros(3)}),
     "locator unknown": set_metadata(locator="pickle"),
     "locator a list": set_metadata(locator=["cells"]),
     "locator of the other kind": lambda metadata, _: metadata.update(

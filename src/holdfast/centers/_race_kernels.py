@@ -13,6 +13,7 @@ import numpy as np
 
 from holdfast._jit import kernel
 from holdfast._math_kernels import portable_exp, portable_log
+from holdfast._prefetch import prefetch
 from holdfast._seeding_kernels import combine, uniform
 from holdfast.centers._cover_kernels import (
     COVERED,
@@ -37,6 +38,7 @@ _CLOCK = np.uint64(1)
 _COIN = np.uint64(2)
 _SPLIT = np.uint64(3)
 _DELAY = np.uint64(4)
+_AHEAD = 8  # arrivals; as many rounds as memory takes to answer
 
 
 @kernel
@@ -186,11 +188,24 @@ def mark_heavy(passed, threshold, rank, nodes, state, cover):
     """Make heavy the tops whose best gain exceeds the threshold; `rank` was read up to `passed`."""
     while passed < rank.size and nodes[rank[passed]]["best"] > threshold:
         node = np.int64(rank[passed])
+        soon = np.int64(rank[min(passed + _AHEAD, rank.size - 1)])
+        prefetch(nodes, soon)
+        prefetch(state, soon)
         if state[node] == LIGHT:
             state[node] = HEAVY
             refresh_above(node, nodes, state, cover)
         passed += 1
     return passed
+
+
+@kernel
+def look_ahead(leaf, leaf_key, nodes, state, cover):
+    """Fetch what a race needs of a leaf that arrives soon; its parent stands beside it."""
+    prefetch(leaf_key, leaf)
+    prefetch(state, 2 * leaf)
+    prefetch(nodes, 2 * leaf)
+    prefetch(nodes, min(2 * leaf + 1, nodes.size - 1))
+    prefetch(cover, min(leaf, cover.size - 1))
 
 
 @kernel
@@ -225,6 +240,8 @@ def race(
             arrival, leaf = times[arrived], np.int64(queue[arrived])
         if leaf >= 0:
             look_above(leaf, nodes, looked, now)
+            if arrived + _AHEAD < queue.size:
+                look_ahead(np.int64(queue[arrived + _AHEAD]), leaf_key, nodes, state, cover)
         if arrival - now[0]["clock"] >= earliest and heavy_leaf < 0:
             heavy_leaf, heavy_time, deficit = search_heavy(
                 root, heavy_time, most, temperature, t, branch_key, nodes, state, cover, now,

@@ -80,7 +80,8 @@ def prepare_rows(X: NDArray[np.float64], metric: int, exponent: int) -> NDArray[
     if METRICS[metric] == "cosine":
         prepared = unit_rows(X)
     else:
-        prepared = np.ldexp(X, -exponent)
+        with np.errstate(over="ignore"):  # new rows so far away that all centers are equally far
+            prepared = np.ldexp(X, -exponent)
     return prepared
 
 

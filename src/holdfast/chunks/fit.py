@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -9,14 +10,14 @@ import numpy as np
 from sklearn.base import clone
 
 from holdfast.chunks.label import check_labels_path, write_labels
-from holdfast.chunks.read import CHUNK_ROWS, Chunk, Source, open_source
+from holdfast.chunks.read import CHUNK_ROWS, Chunk, check_like, open_source
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.grid.capped import MAX_CELLS, Cap, CappedSketch
 from holdfast.grid.row_log import RowLog
 from holdfast.grid.sketch import Sketch
 from holdfast.seeding import seed_from
 
-__all__ = ["build_cap", "fit_chunks", "fit_sketch"]
+__all__ = ["build_cap", "fit_chunks", "fit_sketch", "sketch_source"]
 
 
 def fit_chunks(
@@ -68,7 +69,7 @@ def fit_chunks(
         check_labels_path(labels)
     recipe = clone(estimator)
     seed = seed_from(estimator.random_state)
-    sketch, first = _sketch_source(source, recipe, build_cap(recipe, seed, max_cells))
+    sketch, first = sketch_source(source, recipe, build_cap(recipe, seed, max_cells))
     before = dict(vars(estimator))
     try:
         fit_sketch(estimator, sketch, recipe, first.names)
@@ -109,14 +110,16 @@ def fit_sketch(
     _ = estimator.cluster_centers_  # now, so that what is wrong is found here
 
 
-def _sketch_source(
-    source: Source, recipe: HierarchicalKMedian, cap: Cap
+def sketch_source(
+    source: Iterable[Chunk], recipe: HierarchicalKMedian, cap: Cap
 ) -> tuple[CappedSketch, Chunk]:
+    """Sketch all chunks; also return the first one that is not empty, with one row."""
     first: Chunk | None = None
     sketch: CappedSketch | None = None
     for chunk in source:
-        if first is None or sketch is None:
-            first, sketch = chunk, CappedSketch.empty(cap, chunk.rows.shape[1])
+        first = check_like(chunk, first)
+        if sketch is None:
+            sketch = CappedSketch.empty(cap, chunk.rows.shape[1])
         try:
             recipe.check_parameters(chunk.rows)
         except ValueError as error:
@@ -124,4 +127,4 @@ def _sketch_source(
         sketch = sketch.add_rows(chunk.rows, np.ones(chunk.rows.shape[0], dtype=np.int64))
     if first is None or sketch is None:
         raise ValueError("There are no chunks to fit.")
-    return sketch, Chunk(first.place, first.names, first.dtypes, first.rows[:0])
+    return sketch, replace(first, rows=first.rows[:1].copy())

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CHUNK_ROWS", "Chunk", "Source", "open_source", "read_file"]
+__all__ = [
+    "CHUNK_ROWS",
+    "Chunk",
+    "Source",
+    "check_finite",
+    "check_like",
+    "open_source",
+    "read_file",
+    "to_chunk",
+]
 
 CHUNK_ROWS = 1 << 20
 """Rows that are read and worked on at a time; never changes a result."""
@@ -70,19 +79,17 @@ class Source:
         first: Chunk | None = None
         for number, batch in enumerate(self.open()):
             for chunk in self._split(number, batch):
-                if first is None:
-                    first = chunk
-                _check_like(chunk, first)
-                _check_finite(chunk)
+                first = check_like(chunk, first)
+                check_finite(chunk)
                 yield chunk
 
     def _split(self, number: int, batch: Any) -> Iterator[Chunk]:
         if isinstance(batch, str | os.PathLike):
             parts = read_file(Path(batch), self.columns, self.chunk_rows)
             for i, part in enumerate(parts):
-                yield _to_chunk(f"{os.fspath(batch)}, chunk {i}", part, self.columns)
+                yield to_chunk(f"{os.fspath(batch)}, chunk {i}", part, self.columns)
             return
-        whole = _to_chunk(f"chunk {number}", batch, self.columns)
+        whole = to_chunk(f"chunk {number}", batch, self.columns)
         for start in range(0, max(whole.rows.shape[0], 1), self.chunk_rows):
             rows = whole.rows[start : start + self.chunk_rows]
             place = whole.place if start == 0 else f"{whole.place} (from its row {start})"
@@ -190,7 +197,7 @@ def _check_there(path: Path, columns: tuple[str, ...] | None, names: list[str]) 
         raise ValueError(f"{path}: no columns {missing}; it has {names}.")
 
 
-def _to_chunk(place: str, batch: Any, columns: tuple[str, ...] | None) -> Chunk:
+def to_chunk(place: str, batch: Any, columns: tuple[str, ...] | None) -> Chunk:
     """Convert an array, a pandas, polars or pyarrow table or a record batch to doubles."""
     names: tuple[str, ...] | None = None
     if hasattr(batch, "schema") and hasattr(batch, "column"):  # pyarrow
@@ -231,26 +238,33 @@ def _check_kind(place: str, where: str, dtype: np.dtype[Any]) -> None:
         )
 
 
-def _check_like(chunk: Chunk, first: Chunk) -> None:
-    """Check that columns and dtypes are those of the first chunk."""
+def check_like(chunk: Chunk, first: Chunk | None) -> Chunk:
+    """Check columns and dtypes against the first chunk; return what to check the next against.
+
+    The dtypes of a chunk without rows say nothing: many writers have none to go by.
+    """
+    if first is None:
+        return chunk
     if chunk.rows.shape[1] != first.rows.shape[1] or chunk.names != first.names:
         got, expected = (
             f"{c.rows.shape[1]} columns" if c.names is None else f"the columns {list(c.names)}"
             for c in (chunk, first)
         )
         raise ValueError(f"{chunk.place}: must have {expected}, as {first.place} has; got {got}.")
-    if chunk.dtypes != first.dtypes and chunk.rows.size:
+    if chunk.dtypes != first.dtypes and chunk.rows.size and first.rows.size:
         raise ValueError(
             f"{chunk.place}: must have the dtypes of {first.place}, {_say(first.dtypes)}; got "
             f"{_say(chunk.dtypes)}. Convert all chunks to one dtype."
         )
+    return first if first.rows.size else chunk
 
 
 def _say(dtypes: tuple[str, ...]) -> str:
     return dtypes[0] if len(set(dtypes)) == 1 else str(list(dtypes))
 
 
-def _check_finite(chunk: Chunk) -> None:
+def check_finite(chunk: Chunk) -> None:
+    """Check that there is neither NaN nor infinity."""
     finite = np.isfinite(chunk.rows).all(axis=1)
     if not finite.all():
         row = int(finite.argmin())

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from holdfast.baselines import Clusterer
 from holdfast.experiments.cells import Cell
 from holdfast.experiments.inputs import Input, InputSource
-from holdfast.experiments.methods import build_clusterer
+from holdfast.experiments.methods import build_clusterer, build_estimator
 from holdfast.hierarchy.cost import k_median_cost
 from holdfast.stability.keys import repeat_seeds
 from holdfast.stability.plan import build_plan
@@ -65,12 +65,18 @@ def _run_trials(cell: Cell, data: Input) -> dict[str, Any]:
 def _delete_each_row(cell: Cell, data: Input) -> dict[str, Any]:
     """Every single deletion, exactly, without refits."""
     # Here: its kernels take a while to load.
-    from holdfast.stability.deletions import matched_after_deletions
+    from holdfast.stability.deletions import match_deletions
 
-    clusterer = build_clusterer(cell.method, data, max(cell.n_clusters), fixed_tree=False)
+    estimator = build_estimator(cell.method, data)
     X = np.ascontiguousarray(data.X)
+    fixed = cell.series == "fixed_tree"
     matched = [
-        matched_after_deletions(clusterer.estimator, X, list(cell.n_clusters), seed)  # type: ignore[attr-defined]
+        match_deletions(
+            X,
+            list(cell.n_clusters),
+            estimator.set_params(random_state=seed).settings_for(X),
+            fixed_root=fixed,
+        )
         for seed in repeat_seeds(cell.seed, cell.repeats)[cell.first : cell.last]
     ]
     return {

@@ -91,7 +91,7 @@ def _sensitivity_cells(panel: Panel, name: str, source: InputSource, seed: int) 
 def _blocks_of_trials(panel: Panel, series: Series, common: dict[str, Any]) -> Iterator[Cell]:
     method = common["method"]
     randomized_tree = METHODS[method].is_tree and method not in _DETERMINISTIC
-    if series.name == "same_seed" and common["delete"] == 1 and randomized_tree:
+    if series.name != "earth_mover" and common["delete"] == 1 and randomized_tree:
         yield Cell(kind="all_deletions", last=common["repeats"], **common)
         return
     trials = series.trials_of.get(method, series.trials)

@@ -18,7 +18,7 @@ from holdfast.estimator import HierarchicalKMedian
 from holdfast.experiments.fixed_tree import FixedTreeClusterer
 from holdfast.experiments.inputs import Input
 
-__all__ = ["METHODS", "Method", "build_clusterer"]
+__all__ = ["METHODS", "Method", "build_clusterer", "build_estimator"]
 
 _LINKAGES = {
     "single": single_linkage,
@@ -93,14 +93,19 @@ def build_clusterer(name: str, data: Input, max_clusters: int, fixed_tree: bool)
     fixed_tree : bool
         Whether the tree is that of all rows, whatever rows are fitted.
     """
-    parameters = METHODS[name].parameters
-    if parameters is None:
+    if METHODS[name].parameters is None:
         return _LINKAGES[name]()
-    estimator = HierarchicalKMedian(1, **parameters)
-    if not estimator.random_shift and data.root_box is not None:
-        estimator.set_params(root_box=data.root_box)
+    estimator = build_estimator(name, data)
     if fixed_tree:
         return FixedTreeClusterer.of_rows(estimator, METHODS[name].label, data.X, max_clusters)
     clusterer = as_clusterer(estimator, name=METHODS[name].label, max_clusters=max_clusters)
     assert isinstance(clusterer, KMedianClusterer)
     return clusterer
+
+
+def build_estimator(name: str, data: Input) -> HierarchicalKMedian:
+    """Make the estimator of a method that is one of ours."""
+    estimator = HierarchicalKMedian(1, **(METHODS[name].parameters or {}))
+    if not estimator.random_shift and data.root_box is not None:
+        estimator.set_params(root_box=data.root_box)
+    return estimator

@@ -19,6 +19,11 @@ __all__ = ["hierarchy_from_arrays", "hierarchy_to_arrays"]
 _ALL_SPACE = 64
 _EXPONENTS = range(-1100, 1101)  # of doubles, with room
 
+_ARRAYS = {"center_indices", "costs", "parent", "finest"}
+_GRID_ARRAYS = {"grid.anchor", "grid.lowest", "grid.origin", "grid.shift"}
+_CELL_ARRAYS = {"cells.cell", "cells.coordinates", "cells.order"} | _GRID_ARRAYS
+_SPLIT_ARRAYS = {"splits.centers", "splits.rivals"}
+
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -104,6 +109,9 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
     )
     kind = metadata.get("locator")
     _require(kind in ("cells", "splits"), "it finds clusters in a way that is not known")
+    # What is not known could change the meaning of the rest.
+    unknown = arrays.keys() - (_CELL_ARRAYS if kind == "cells" else _SPLIT_ARRAYS) - _ARRAYS
+    _require(not unknown, f"it has arrays that are not known: {sorted(unknown)}")
     locator: Locator
     if kind == "cells":
         locator = _cells_from(metadata, arrays, parent)

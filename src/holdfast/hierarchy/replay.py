@@ -53,7 +53,8 @@ class SplitLocator:
         owner = np.repeat(np.arange(self.first_child.size - 1), np.diff(self.first_child))
         parent = np.full(self.centers.shape[0], -1, dtype=np.int32)
         parent[self.children] = owner
-        return build_split_locator(self.centers[:k], parent[:k], self.metric, self.exponent)
+        rivals = None if self.rivals is None else self.rivals[:k]
+        return build_split_locator(self.centers[:k], parent[:k], self.metric, self.exponent, rivals)
 
     def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
         """Find the last cluster that each row moves to."""

@@ -63,7 +63,9 @@ def matched_after_deletions(
 
 
 @keep_interrupts()
-def match_deletions(X: NDArray[np.float64], ks: list[int], settings: Settings) -> NDArray[np.int64]:
+def match_deletions(
+    X: NDArray[np.float64], ks: list[int], settings: Settings, *, fixed_root: bool = False
+) -> NDArray[np.int64]:
     """Rows that stay with their cluster when one row goes, for every row and every k.
 
     Equal to refitting without each row in turn and matching the clusters of the two cuts.
@@ -76,6 +78,9 @@ def match_deletions(X: NDArray[np.float64], ks: list[int], settings: Settings) -
         Each from 1 to n - 1.
     settings : Settings
         Of the tree cost.
+    fixed_root : bool, default=False
+        Keep the root's level that all rows have, also where it would change without an extreme
+        row: what a deletion does to the centers on one and the same tree.
 
     Returns
     -------
@@ -106,11 +111,17 @@ def match_deletions(X: NDArray[np.float64], ks: list[int], settings: Settings) -
         )
         _fill_matched(matched, ks, runs, leaf_of_row, cells)
         unsettled = runs.of_leaf[leaf_of_row] < 0
-        unsettled[_rows_that_move_the_root(X, grid, settings)] = True
+        if not fixed_root:
+            unsettled[_rows_that_move_the_root(X, grid, settings)] = True
         if cells.n_merged:
             unsettled[cells.first_rows[np.diff(cells.start) > 1]] = True
         refit = np.flatnonzero(unsettled)
     if refit.size:
+        if fixed_root:
+            raise ValueError(
+                f"fixed_root needs fewer clusters than distinct rows, and rows that the grid can "
+                f"tell apart; {refit.size} rows would have to be refitted."
+            )
         base = cluster_rows(X, None, settings)
         cuts = [base.cut(k) for k in ks]
         for row in refit:

@@ -1,0 +1,98 @@
+"""Partitions -> sketches where they lie -> one sketch by a tree of merges -> hierarchy."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dask.delayed import delayed
+from sklearn.base import clone
+
+from holdfast.chunks.fit import build_cap, fit_sketch, sketch_source
+from holdfast.chunks.read import Chunk, check_like
+from holdfast.distributed.partitions import delay, list_partitions, read_partition
+from holdfast.estimator import HierarchicalKMedian
+from holdfast.grid.capped import MAX_CELLS, Cap, CappedSketch
+from holdfast.seeding import seed_from
+
+__all__ = ["fit"]
+
+FAN_IN = 4
+"""Sketches that one task merges; never changes a result."""
+
+
+@dataclass(frozen=True)
+class PartSketch:
+    """Sketch of some partitions, and the columns of the first of them."""
+
+    like: Chunk
+    sketch: CappedSketch
+
+
+def fit(
+    estimator: HierarchicalKMedian,
+    X: Any,
+    *,
+    columns: Iterable[str] | None = None,
+    max_cells: int = MAX_CELLS,
+) -> HierarchicalKMedian:
+    """Fit on the active Dask cluster, or with Dask's threads where there is none.
+
+    Partitions are sketched where they lie, sketches are merged by a tree of tasks, and the tree of
+    cells is built once, here. The result is that of a local fit on the distinct rows with their
+    counts, bit for bit, for any partitions and any number of workers; also when workers die.
+
+    Parameters
+    ----------
+    estimator : HierarchicalKMedian
+        Is fitted. What fails leaves it as it was.
+    X : dask.array.Array, dask.dataframe.DataFrame or list of paths
+        Paths are those of Parquet files that all workers can read.
+    columns : iterable of str, default=None
+        Which columns of a dataframe or of files count; all by default.
+    max_cells : int, default=4194304
+        At most so many distinct rows travel and are clustered; see
+        :func:`holdfast.fit_chunks`.
+
+    Returns
+    -------
+    HierarchicalKMedian
+        `estimator`. `labels_` and `center_indices_` speak of its `rows_`.
+    """
+    named = None if columns is None else tuple(columns)
+    recipe = clone(estimator)
+    cap = build_cap(recipe, seed_from(estimator.random_state), max_cells)
+    partitions = list_partitions(X, named)
+    parts = [delay(sketch_partition, partition, named, recipe, cap) for partition in partitions]
+    while len(parts) > 1:
+        groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
+        parts = [delayed(merge_parts, pure=False)(group) for group in groups]
+    whole: PartSketch = parts[0].compute()
+    before = dict(vars(estimator))
+    try:
+        fit_sketch(estimator, whole.sketch, recipe, whole.like.names)
+    except BaseException:
+        estimator.__dict__ = before  # nothing half-fitted remains
+        raise
+    return estimator
+
+
+def sketch_partition(
+    place: str,
+    rows: Any,
+    columns: tuple[str, ...] | None,
+    recipe: HierarchicalKMedian,
+    cap: Cap,
+) -> PartSketch:
+    """Sketch one partition, on the worker that has it."""
+    sketch, first = sketch_source(read_partition(place, rows, columns), recipe, cap)
+    return PartSketch(first, sketch)
+
+
+def merge_parts(parts: list[PartSketch]) -> PartSketch:
+    """Add sketches up."""
+    first, *others = parts
+    like, sketch = first.like, first.sketch
+    for other in others:
+        like = check_like(other.like, like)
+        sketch = sketch + other.sketch
+    return PartSketch(like, sketch)

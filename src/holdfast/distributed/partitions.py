@@ -1,0 +1,75 @@
+"""Dask collections and lists of Parquet paths -> partitions, each a task of its own."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dask.delayed import Delayed, delayed
+
+from holdfast.chunks.read import CHUNK_ROWS, Chunk, check_finite, check_like, read_file, to_chunk
+
+__all__ = ["Partition", "delay", "kind_of", "list_partitions", "read_partition"]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Where rows lie, and how messages call it.
+
+    Attributes
+    ----------
+    place : str
+    rows : Delayed or str
+        A task that gives an array or a table, or the path of a Parquet file.
+    """
+
+    place: str
+    rows: Delayed | str
+
+
+def kind_of(X: Any) -> str:
+    """Tell a dask.array from a dask.dataframe from a list of paths."""
+    if hasattr(X, "dask") and hasattr(X, "chunks"):
+        if X.ndim != 2:
+            raise ValueError(f"X must have rows and columns; got {X.ndim} dimensions.")
+        return "array"
+    if hasattr(X, "dask") and hasattr(X, "partitions") and hasattr(X, "columns"):
+        return "dataframe"
+    if isinstance(X, list | tuple) and X and all(isinstance(p, str | os.PathLike) for p in X):
+        return "paths"
+    raise TypeError(
+        "X must be a dask.array, a dask.dataframe or a list of paths of Parquet files; got "
+        f"{type(X).__name__}. For rows in memory use fit, for other chunks fit_chunks."
+    )
+
+
+def list_partitions(X: Any, columns: Iterable[str] | None) -> list[Partition]:
+    """Partitions in the order of the rows; nothing is read yet."""
+    kind = kind_of(X)
+    if kind == "paths":
+        return [Partition(os.fspath(path), os.fspath(path)) for path in X]
+    if kind == "array":
+        tasks = X.rechunk({1: -1}).to_delayed().ravel().tolist()
+    else:
+        tasks = (X if columns is None else X[list(columns)]).to_delayed()
+    return [Partition(f"partition {i}", task) for i, task in enumerate(tasks)]
+
+
+def read_partition(
+    place: str, rows: Any, columns: tuple[str, ...] | None, chunk_rows: int = CHUNK_ROWS
+) -> Iterator[Chunk]:
+    """Chunks of a partition, where it lies: a path is read in parts."""
+    first: Chunk | None = None
+    batches = read_file(Path(rows), columns, chunk_rows) if isinstance(rows, str) else [rows]
+    for i, batch in enumerate(batches):
+        chunk = to_chunk(f"{place}, chunk {i}" if isinstance(rows, str) else place, batch, columns)
+        first = check_like(chunk, first)
+        check_finite(chunk)
+        yield chunk
+
+
+def delay(function: Callable[..., Any], partition: Partition, *arguments: Any) -> Delayed:
+    """Call a function on a partition, when and where it is computed."""
+    task: Delayed = delayed(function, pure=False)(partition.place, partition.rows, *arguments)
+    return task

@@ -1,0 +1,16 @@
+"""All targets, by name."""
+
+from fuzz import files, fits, hierarchies, inputs
+
+TARGETS = {
+    target.name: target
+    for target in (
+        files.DAMAGED,
+        files.CRAFTED,
+        files.DESCRIBED,
+        fits.TREE,
+        fits.EUCLIDEAN,
+        inputs.INPUTS,
+        hierarchies.HIERARCHIES,
+    )
+}

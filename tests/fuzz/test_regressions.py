@@ -1,0 +1,59 @@
+"""What fuzzing found: each input once failed."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from holdfast import HierarchicalKMedian
+
+EUCLIDEAN = {"cost": "euclidean", "max_centers": "all", "epsilon": 0.0}
+
+
+def test_costs_do_not_overflow_on_the_way():
+    """Weights in units of 2^-53 made costs of 1e300 infinite before they were scaled back."""
+    rows, weight = np.array([[-1e300], [0.0]]), np.array([0.4, 0.7])
+    costs = HierarchicalKMedian(1, **EUCLIDEAN).fit(rows, sample_weight=weight).hierarchy_.costs
+    assert costs == pytest.approx([0.4 * 1e300, 0.0])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_costs_that_do_overflow_are_an_error(metric: str):
+    """They were infinite, with a warning of NumPy."""
+    rows = np.array([[1.7e308], [-1.7e308], [1.6e308]])
+    with pytest.raises(ValueError, match=r"X spans values from -1.7e\+308 to 1.7e\+308.*Rescale"):
+        HierarchicalKMedian(1, metric=metric, **EUCLIDEAN).fit(rows)
+
+
+def test_rows_that_the_euclidean_cost_cannot_tell_apart_are_counted():
+    """They were merged without a word, and `predict` gave them another cluster than `cut`."""
+    rows = np.array([[-1e300], [1e-300], [0.0]])
+    with pytest.warns(UserWarning, match="^1 row of X.*doubles can tell apart") as caught:
+        HierarchicalKMedian(1, **EUCLIDEAN).fit(rows)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        HierarchicalKMedian(1, metric="cosine", **EUCLIDEAN).fit([[1.0, 1.0], [2.0, 2.0]])
+
+
+def test_labels_of_rows_beyond_all_doubles():
+    """Scaling them overflowed, with a warning of NumPy; all centers are equally far from them."""
+    hierarchy = HierarchicalKMedian(1, **EUCLIDEAN).fit(np.array([[1e-9], [2e-9]])).hierarchy_
+    assert hierarchy.predict(np.array([[1e308], [-1e308], [2e-9]]), 2).tolist()[:2] == [0, 0]
+
+
+def test_finite_values_whose_sum_is_not():
+    """scikit-learn's test for infinity adds up to infinity minus infinity, with a warning."""
+    largest = np.finfo(np.float64).max
+    rows = np.array([[largest, -largest] * 10])
+    model = HierarchicalKMedian(1, cost="euclidean").fit(rows)
+    assert model.predict(rows).tolist() == [0]
+
+
+@pytest.mark.parametrize("where", ["X", "sample_weight"])
+def test_integers_beyond_all_doubles(where: str):
+    """They were an OverflowError."""
+    given = {"X": np.ones((2, 1), dtype=object), "sample_weight": np.ones(2, dtype=object)}
+    given[where][0] = 10**400
+    with pytest.raises(ValueError, match=where):
+        HierarchicalKMedian(1).fit(**given)
