@@ -11,7 +11,7 @@ RUN := $(VENV)/bin/python
 LOG := $(VENV)/setup.log
 
 # The extras of pyproject.toml that each goal needs.
-EXTRAS_demo := plot
+EXTRAS_demo :=
 EXTRAS_test := test
 EXTRAS_browser := browser
 EXTRAS_lint := lint
@@ -27,7 +27,7 @@ EXTRAS_fuzz := test
 .PHONY: help demo test browser lint bench frontier reproduce fuzz clean
 
 help:
-	@echo "make demo    cluster the Wine data, print the first cuts, draw the hierarchy"
+	@echo "make demo    cluster the Wine data, compare with the classic methods, write demo-report.html"
 	@echo "make test    run all tests but those that need a browser"
 	@echo "make browser drive the report page in Chromium; installs it from the system's packages"
 	@echo "make lint    check style, formatting and types"
@@ -68,7 +68,7 @@ fuzz: $(VENV)/.ready-fuzz
 
 clean:
 	@rm -rf $(VENV) build dist fuzz-failures .mypy_cache .pytest_cache .ruff_cache .hypothesis benchmarks/work
-	@rm -f demo-*.png demo-report.html
+	@rm -f demo-report.html
 	@find src tests benchmarks -type d \( -name __pycache__ -o -name '*.egg-info' \) \
 		-prune -exec rm -rf {} + 2>/dev/null || true
 

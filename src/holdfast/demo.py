@@ -1,60 +1,60 @@
 """``python -m holdfast.demo``: cluster the Wine data, and see how much each method moves.
 
-Prints the first cuts of the hierarchy and a comparison with the classic methods; draws both.
+Prints the first cuts of the hierarchy and a comparison with the classic methods; writes the report
+page.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from sklearn.datasets import load_wine
-from sklearn.preprocessing import StandardScaler
 
-from holdfast import HierarchicalKMedian, Hierarchy, average_sensitivity, baselines, k_median_cost
+from holdfast import HierarchicalKMedian, Hierarchy, build_report
 from holdfast.hierarchy.cost import k_median_cost_to
-from holdfast.hierarchy.draw import cluster_color, draw_hierarchy
+from holdfast.report import Report
 
-__all__ = ["compare_methods", "main"]
+__all__ = ["main", "report_wine"]
 
 N_CUTS = 10
 N_CLUSTERS = 4
-DELETED = 0.05
-TRIALS = 40
-HIERARCHY_PICTURE = Path("demo-hierarchy.png")
-STABILITY_PICTURE = Path("demo-stability.png")
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One method: rows that moved beyond the deleted ones, its standard error, and its cost."""
-
-    name: str
-    moved: float
-    standard_error: float
-    cost: float
+PAGE = Path("demo-report.html")
 
 
 def main() -> None:
-    """Fit, print, compare, draw."""
-    X = StandardScaler().fit_transform(load_wine().data)
+    """Fit, print, compare, write the page."""
+    X, _, _ = _load_wine()
     model = HierarchicalKMedian(n_clusters=N_CLUSTERS, random_state=0).fit(X)
     print(f"Wine: {X.shape[0]} rows, {X.shape[1]} columns, standardised.")
     _print_cuts(X, model.hierarchy_)
-    print(
-        f"\nHow many rows change cluster (k = {N_CLUSTERS}) when {DELETED:.0%} of the rows go, "
-        f"mean of {TRIALS} trials, and the k-median cost:\n"
-    )
-    comparisons = compare_methods(X)
-    print(f"{'method':<22}{'moved rows':>10}{'+-':>7}{'cost':>8}")
-    for c in comparisons:
-        print(f"{c.name:<22}{c.moved:>10.1f}{c.standard_error:>7.1f}{c.cost:>8.0f}")
-    _draw(model.hierarchy_, comparisons)
-    print("\nDrawn in:")
-    for picture in (HIERARCHY_PICTURE, STABILITY_PICTURE):
-        print(f"  {picture.resolve()}")
+    print("\nComparing with the classic methods; this takes about half a minute ...\n", flush=True)
+    report = report_wine()
+    _print_comparison(report.content["stability"])
+    print(f"\n{report.verdict}")
+    report.to_html(PAGE)
+    print(f"\nThe whole report, for your browser:\n  {PAGE.resolve()}")
+
+
+def report_wine(**options: Any) -> Report:
+    """Build the report of the Wine data; `options` are those of `build_report`."""
+    X, values, names = _load_wine()
+    given = {
+        "n_clusters": N_CLUSTERS,
+        "names": names,
+        "values": values,
+        "title": "Wine",
+        "command": "python -m holdfast.demo",
+    }
+    return build_report(X, **{**given, **options})
+
+
+def _load_wine() -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]:
+    """Rows to cluster, rows to show, names of the columns."""
+    from sklearn.datasets import load_wine
+    from sklearn.preprocessing import StandardScaler
+
+    wine = load_wine()
+    return StandardScaler().fit_transform(wine.data), wine.data, list(wine.feature_names)
 
 
 def _print_cuts(X: NDArray[np.float64], hierarchy: Hierarchy) -> None:
@@ -71,60 +71,18 @@ def _print_cuts(X: NDArray[np.float64], hierarchy: Hierarchy) -> None:
     print("\ntree cost: k-median cost on the tree; cost: in Euclidean distance to nearest center.")
 
 
-def compare_methods(X: NDArray[np.float64]) -> list[Comparison]:
-    """Measure movement and cost of holdfast and the classic methods at `N_CLUSTERS` clusters."""
-    methods: dict[str, Any] = {
-        "holdfast, tree": HierarchicalKMedian(N_CLUSTERS, max_centers=N_CLUSTERS),
-        "holdfast, euclidean": HierarchicalKMedian(
-            N_CLUSTERS, cost="euclidean", max_centers=N_CLUSTERS
-        ),
-        "single linkage": baselines.single_linkage(),
-        "average linkage": baselines.average_linkage(),
-        "complete linkage": baselines.complete_linkage(),
-        "Ward linkage": baselines.ward_linkage(),
-        "bisecting k-means": baselines.bisecting_kmeans(),
-    }
-    comparisons = []
-    for name, method in methods.items():
-        r = average_sensitivity(
-            method, X, n_clusters=[N_CLUSTERS], delete=[DELETED], trials=TRIALS, repeats=5,
-            measure="moved", n_jobs=1,
-        )  # fmt: skip
-        deleted = round(DELETED * X.shape[0])
-        clusterer = baselines.as_clusterer(method)
-        seeds = range(5) if clusterer.randomized else range(1)
-        costs = [k_median_cost(X, clusterer.fit(X, seed).cut(N_CLUSTERS)) for seed in seeds]
-        moved, error = float(r.mean.item()) - deleted, float(r.standard_error.item())
-        comparisons.append(Comparison(name, moved, error, float(np.mean(costs))))
-    return sorted(comparisons, key=lambda c: c.moved)
-
-
-def _draw(hierarchy: Hierarchy, comparisons: list[Comparison]) -> None:
-    figure = Figure(figsize=(9, 5.2), layout="constrained")
-    axes = draw_hierarchy(hierarchy, N_CUTS, figure.add_subplot())
-    axes.set_title("Wine: every cut splits one cluster of the cut above", loc="left", fontsize=10)
-    figure.savefig(HIERARCHY_PICTURE, dpi=120)
-    figure = Figure(figsize=(9, 5.2), layout="constrained")
-    axes = figure.add_subplot()
-    for c in comparisons:
-        ours = c.name.startswith("holdfast")
-        color = cluster_color(0) if ours else "#777777"
-        axes.errorbar(
-            c.cost, c.moved, yerr=c.standard_error, fmt="o" if ours else "s", color=color, capsize=3
-        )
-        axes.annotate(
-            c.name, (c.cost, c.moved), (7, 5), textcoords="offset points", fontsize=9,
-            fontweight="bold" if ours else "normal",
-        )  # fmt: skip
-    axes.set_xlabel("k-median cost (left is closer)")
-    axes.set_ylabel("rows that change cluster (low is steadier)")
-    axes.set_title(
-        f"Wine, k = {N_CLUSTERS}, {DELETED:.0%} of the rows deleted", loc="left", fontsize=10
+def _print_comparison(comparison: dict[str, Any]) -> None:
+    """Print what moves and what it costs, the steadiest method first."""
+    print(
+        f"Share of the remaining rows that change cluster (k = {comparison['k']}) when "
+        f"{comparison['main']} of the rows go, and the k-median cost:\n"
     )
-    axes.set_ylim(bottom=0)
-    axes.margins(x=0.2)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(STABILITY_PICTURE, dpi=120)
+    print(f"{'method':<26}{'moved':>8}{'+-':>8}{'cost':>8}")
+    for method in sorted(comparison["methods"], key=lambda m: m["moved"]):
+        print(
+            f"{method['name']:<26}{method['moved']:>8.1%}{method['standard_error']:>8.1%}"
+            f"{method['cost']:>8.0f}"
+        )
 
 
 if __name__ == "__main__":

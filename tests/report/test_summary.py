@@ -181,6 +181,17 @@ def test_euclidean_cost_and_own_clusterers_work(rows):
     assert "mine" in report.verdict
 
 
+def test_missing_values_are_shown_as_missing(rows):
+    shown = rows.copy()
+    shown[:, 1] = np.nan
+    shown[::2, 0] = np.nan
+    content = build(rows, values=shown, methods=[], trials=2).content
+    assert content["explorer"]["points"]["values"][1] == [None] * len(rows)
+    told = [entry for node in content["explorer"]["distinguishing"] for entry in node]
+    assert {column for column, _, _ in told} == {0, 2, 3}
+    assert all(mean is not None for _, _, mean in told)
+
+
 def test_one_column_has_a_page():
     rows = np.random.default_rng(0).normal(size=(20, 1))
     report = build(rows, n_clusters=2, methods=["ward"], trials=2)

@@ -47,7 +47,8 @@ def build_report(
     ids : sequence, default=None
         Of the rows; None counts them from 0.
     values : array-like of shape (n_samples, n_features), default=None
-        The rows as they are to be shown, where `X` was scaled; None shows `X`.
+        The rows as they are to be shown, where `X` was scaled or filled in: NaN is shown as missing.
+        None shows `X`.
     estimator : HierarchicalKMedian, default=None
         The clusterer; its `n_clusters`, `max_centers` and `random_state` are set by the report.
     methods : sequence of str, or mapping of str to clusterer, default=None

@@ -39,7 +39,7 @@ class Inputs:
     rows : ndarray of shape (n, d), dtype float64
         What is clustered.
     values : ndarray of shape (n, d), dtype float64
-        What is shown: the same rows in their own units.
+        What is shown: the same rows in their own units; NaN where missing.
     names : tuple of str
         Of the d columns.
     ids : tuple of str or None

@@ -33,6 +33,7 @@ def describe_nodes(
     ----------
     hierarchy : Hierarchy
     values : ndarray of shape (n, d), dtype float64
+        NaN where missing.
     max_k : int
     show_means : bool
         Whether to give means; without them, differences come in tenths, and nodes of fewer than
@@ -52,7 +53,7 @@ def describe_nodes(
             if not show_means and members.shape[0] < LEAST_DESCRIBED:
                 described.append(None)
                 continue
-            described.append(_tell_apart(members.mean(axis=0), mean, deviation, show_means))
+            described.append(_tell_apart(_mean(members), mean, deviation, show_means))
     return described
 
 
@@ -75,17 +76,27 @@ def choose_columns(values: Rows, labels: NDArray[np.int32], most: int) -> NDArra
     between = np.zeros(values.shape[1])
     for cluster in np.unique(labels):
         members = values[labels == cluster]
-        between += members.shape[0] * _differences(members.mean(axis=0), mean, deviation) ** 2
+        between += members.shape[0] * _differences(_mean(members), mean, deviation) ** 2
     return np.sort(np.argsort(-between, kind="stable")[:most])
 
 
+def _mean(values: Rows) -> Rows:
+    """Mean of the values that are there; NaN where none is."""
+    present = np.isfinite(values)
+    total = np.where(present, values, 0.0).sum(axis=0)
+    count = present.sum(axis=0)
+    mean: Rows = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return mean
+
+
 def _spread(values: Rows) -> tuple[Rows, Rows]:
-    return values.mean(axis=0), values.std(axis=0)
+    mean = _mean(values)
+    return mean, np.sqrt(_mean((values - mean) ** 2))
 
 
 def _differences(own: Rows, mean: Rows, deviation: Rows) -> Rows:
     differences: Rows = np.divide(
-        own - mean, deviation, out=np.zeros_like(mean), where=deviation > 0.0
+        own - mean, deviation, out=np.zeros_like(mean), where=(deviation > 0.0) & np.isfinite(own)
     )
     return differences
 

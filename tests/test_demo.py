@@ -1,0 +1,21 @@
+"""The demo says what it does, in a folder of its own."""
+
+from functools import partial
+
+from holdfast import demo
+
+
+def test_demo_prints_the_table_and_writes_the_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    few = partial(demo.report_wine, trials=2, repeats=2, delete=[0.05], n_jobs=1)
+    monkeypatch.setattr(demo, "report_wine", few)
+    demo.main()
+    printed = capsys.readouterr().out
+    for name in (
+        "holdfast, euclidean cost", "Ward linkage", "average linkage", "complete linkage",
+        "single linkage", "bisecting k-means",
+    ):  # fmt: skip
+        assert f"\n{name} " in printed
+    assert "When 5% of the rows go" in printed
+    assert printed.rstrip().endswith(str(tmp_path / "demo-report.html"))
+    assert (tmp_path / "demo-report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
