@@ -153,7 +153,7 @@ def _check_parameters(record: Mapping[str, Any]) -> dict[str, Any]:
     if set(record) != set(_PARAMETERS):
         raise ValueError(f"its parameters must be {', '.join(_PARAMETERS)}")
     epsilon = math.inf if record["epsilon"] == "inf" else record["epsilon"]
-    if type(epsilon) not in (int, float) or not epsilon >= 0.0:
+    if not isinstance(epsilon, float) or not epsilon >= 0.0:
         raise ValueError("epsilon must be at least 0")
     if record["cost"] not in ("tree", "euclidean"):
         raise ValueError("the cost must be tree or euclidean")
@@ -162,7 +162,7 @@ def _check_parameters(record: Mapping[str, Any]) -> dict[str, Any]:
     most = record["max_centers"]
     if most not in (None, "all") and (type(most) is not int or most < 1):
         raise ValueError("max_centers must be a positive integer, all or nothing")
-    return {**record, "epsilon": float(epsilon)}
+    return {**record, "epsilon": epsilon}
 
 
 def _pack_texts(ids: NDArray[Any]) -> dict[str, NDArray[Any]]:

@@ -1,5 +1,6 @@
 """How a table becomes rows of comparable numbers: chosen once, stored, repeated for new rows."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -140,7 +141,7 @@ def _numbers(record: Mapping[str, Any], name: str, count: int) -> tuple[float, .
     if (
         not isinstance(values, list)
         or len(values) != count
-        or not all(type(value) in (int, float) and np.isfinite(value) for value in values)
+        or not all(isinstance(value, float) and math.isfinite(value) for value in values)
     ):
         raise ValueError(f"the {name} of the preparation must be {count} finite numbers")
-    return tuple(float(value) for value in values)
+    return tuple(values)

@@ -17,13 +17,49 @@ from hypothesis import strategies as st
 from persistence.forge import describe, npy, pack, to_text
 
 import holdfast
+from holdfast import HierarchicalKMedian
 from holdfast.archive import DamagedFile, read_archive
+from holdfast.model_file import FittedModel, collect_rows, save_model
+from holdfast.preparation import Preparation
 
-NAMES = sorted(path.stem for path in FOLDER.glob("*.holdfast"))
-WHOLE = {name: (FOLDER / f"{name}.holdfast").read_bytes() for name in NAMES}
-PARTS = {name: read_archive(FOLDER / f"{name}.holdfast") for name in NAMES}
 SCRATCH = Path(tempfile.mkdtemp(prefix="holdfast-fuzz-"))
 atexit.register(shutil.rmtree, SCRATCH)
+
+
+def write_models() -> dict[str, Path]:
+    """Two models as the program writes them: ids of both kinds, rows left out, rows stored."""
+    random = np.random.RandomState(9)
+    rows = random.randint(0, 5, size=(14, 2)).astype(np.float64)
+    used = np.arange(17) % 6 != 5
+    used[-1] = False
+    written = {}
+    for name, cost in (("model-tree", "tree"), ("model-euclidean", "euclidean")):
+        estimator = HierarchicalKMedian(3, cost=cost).fit(rows)
+        texts = cost == "tree"
+        model = FittedModel(
+            hierarchy=estimator.hierarchy_,
+            preparation=Preparation(("a", "b"), scale=(1.0, 2.0) if texts else None),
+            parameters={
+                "cost": cost,
+                "epsilon": float("inf") if texts else 0.05,
+                "max_centers": None,
+                "seed": 2**64 - 1,
+            },
+            n_clusters=(1, 3),
+            id_name="id",
+            ids=np.array([f"é{i}" for i in range(17)]) if texts else np.arange(17),
+            used=used,
+            stored=collect_rows(rows, None) if texts else None,
+        )
+        written[name] = SCRATCH / f"{name}.holdfast"
+        save_model(written[name], model)
+    return written
+
+
+FILES = {path.stem: path for path in FOLDER.glob("*.holdfast")} | write_models()
+NAMES = sorted(FILES)
+WHOLE = {name: FILES[name].read_bytes() for name in NAMES}
+PARTS = {name: read_archive(FILES[name]) for name in NAMES}
 
 
 def load(content: bytes) -> Any:
@@ -90,6 +126,9 @@ def check_damaged_file(case: tuple[str, list[Edit]]) -> None:
 
 INTERESTING = [-(2**31), -2, -1, 0, 1, 2, 3, 63, 64, 65, 255, 2**31 - 1, 2**53, 2**62, 2**63]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 5e-324, 1e-300, 1e300, 1.0000001, float("inf"), float("nan")]
+WORDS = ["cells", "splits", "cosine", "inf", "texts", "integers", "tree", "drop"]
+VALUES_OF_METADATA = [*INTERESTING, 10**400, *FLOATS[:8], *WORDS, None, [], {}, True, [1], ["a", 2]]
+VALUES_OF_METADATA += [["a", "b"], [2**70, 1], [1e-300, 1.0], [0.0, 1.0], [3, 99]]
 
 
 @dataclass(frozen=True)
@@ -107,8 +146,11 @@ class Craft:
         flat = array.reshape(-1)
         if self.how == "metadata" and metadata:
             keys = sorted(metadata)
-            values = [*INTERESTING, *FLOATS[:8], "cells", "splits", "cosine", None, [], {}, True]
-            metadata[keys[self.at % len(keys)]] = values[self.value % len(values)]
+            key = keys[self.at % len(keys)]
+            if isinstance(metadata[key], dict) and self.which % 4:
+                Craft(self.how, 0, self.which, self.value).apply(metadata[key], arrays)
+            else:
+                metadata[key] = VALUES_OF_METADATA[self.value % len(VALUES_OF_METADATA)]
         elif self.how == "set" and flat.size:
             choice = FLOATS if array.dtype.kind == "f" else INTERESTING
             with np.errstate(over="ignore"):
@@ -166,6 +208,7 @@ def check_crafted_file(case: tuple[str, list[Craft], int]) -> None:
     content = pack(
         to_text(
             describe(
+                kind=PARTS[name].kind,
                 metadata=metadata,
                 arrays={
                     key: {
@@ -181,15 +224,32 @@ def check_crafted_file(case: tuple[str, list[Craft], int]) -> None:
         ),
         {key: npy(arrays[key]) for key in sorted(arrays)},
     )
-    hierarchy = load(content)
-    if hierarchy is None:
+    found = load(content)
+    if found is None:
         return
+    hierarchy = found
+    if PARTS[name].kind == "model":
+        check_model(found)
+        hierarchy = found.hierarchy
     ks = some_ks(hierarchy.n_centers, pick)
     check_hierarchy(hierarchy, ks)
     random = np.random.RandomState(pick)
     rows = random.standard_normal((6, hierarchy.locator.n_features))
     rows = np.concatenate((rows, 1e150 * rows, 1e-150 * rows, 0.0 * rows))
     check_labels(hierarchy, rows, hierarchy.n_centers)
+
+
+def check_model(model: FittedModel) -> None:
+    """What a model says about its rows fits together."""
+    n_rows, n_used = model.used.size, model.hierarchy.n_rows
+    assert np.count_nonzero(model.used) == n_used
+    assert model.ids is None or len(model.ids) == n_rows
+    assert max(model.n_clusters) <= model.hierarchy.n_centers
+    prepared = model.preparation.apply(np.zeros((2, len(model.preparation.columns))))
+    assert prepared.shape == (2, model.hierarchy.locator.n_features)
+    if model.stored is not None:
+        assert model.stored.rows[model.stored.index].shape == (n_used, prepared.shape[1])
+        assert np.isfinite(model.stored.weight[model.stored.index]).all()
 
 
 SIMPLE = [None, True, 0, 1, 2, 3, -1, 2**70, 1.5, "", "x", "<f8", "<i4", "hierarchy", "0" * 64]

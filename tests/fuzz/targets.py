@@ -1,6 +1,6 @@
 """All targets, by name."""
 
-from fuzz import files, fits, hierarchies, inputs
+from fuzz import files, fits, hierarchies, inputs, tables
 
 TARGETS = {
     target.name: target
@@ -12,5 +12,8 @@ TARGETS = {
         fits.EUCLIDEAN,
         inputs.INPUTS,
         hierarchies.HIERARCHIES,
+        tables.TABLE_FILES,
+        tables.CHUNK_FILES,
+        tables.SKETCH_FILES,
     )
 }

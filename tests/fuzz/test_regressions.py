@@ -4,8 +4,16 @@ import warnings
 
 import numpy as np
 import pytest
+from fuzz.files import FILES, Edit
+from fuzz.tables import QUIET, TABLES
+from persistence.forge import change
 
-from holdfast import HierarchicalKMedian
+from holdfast import HierarchicalKMedian, load
+from holdfast.archive import DamagedFile
+from holdfast.chunks.read import open_source
+from holdfast.cli.options import ReadOptions
+from holdfast.cli.problems import InputProblem
+from holdfast.cli.tables import read_table
 
 EUCLIDEAN = {"cost": "euclidean", "max_centers": "all", "epsilon": 0.0}
 
@@ -57,3 +65,52 @@ def test_integers_beyond_all_doubles(where: str):
     given[where][0] = 10**400
     with pytest.raises(ValueError, match=where):
         HierarchicalKMedian(1).fit(**given)
+
+
+BROKEN_TABLES = {
+    "a NUL in the header of .npy was a TokenError": ("a.npy", Edit("number", 64, 8, 0)),
+    "a damaged .gz was a zlib.error": ("a.csv.gz", Edit("flip", 10, 1, 0)),
+    "offsets of texts outside of the file were followed": ("a.arrow", Edit("repeat", 237, 240, 0)),
+    "gaps without a table of gaps were looked up": ("a.feather", Edit("flip", 496, 1, 0)),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_TABLES)
+def test_broken_tables_are_one_kind_of_error(name: str, tmp_path):
+    file, edit = BROKEN_TABLES[name]
+    path = tmp_path / file
+    path.write_bytes(edit.apply(TABLES[file]))
+    with pytest.raises(InputProblem, match="cannot be read"):
+        read_table(str(path), ReadOptions(), QUIET)
+
+
+BROKEN_CHUNKS = {
+    "names that are not UTF-8 were a UnicodeDecodeError": ("a.csv", b"\x80,y\n1,2\n"),
+    "gaps without a table of gaps were looked up": (
+        "a.arrow",
+        Edit("flip", 496, 1, 0).apply(TABLES["a.feather"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_CHUNKS)
+def test_broken_chunks_are_an_error_that_names_the_file(name: str, tmp_path):
+    file, content = BROKEN_CHUNKS[name]
+    (tmp_path / file).write_bytes(content)
+    with pytest.raises(ValueError, match=f"{file}: cannot be read"):
+        list(open_source(tmp_path / file))
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [("parameters", "epsilon", 10**400), ("preparation", "scale", [2**70, 1])],
+)
+def test_a_model_with_integers_beyond_all_doubles(part, name, value, tmp_path):
+    """They were an OverflowError and a TypeError."""
+    path = change(
+        FILES["model-tree"],
+        tmp_path / "model",
+        lambda metadata, _arrays: metadata[part].update({name: value}),
+    )
+    with pytest.raises(DamagedFile, match=name):
+        load(path)

@@ -138,7 +138,7 @@ def read_file(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) -> I
     readers = {"parquet": _read_parquet, "csv": _read_csv, "arrow": _read_arrow}
     try:
         yield from readers[kind](path, columns, chunk_rows)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise ValueError(
             f"{path}: cannot be read; it is damaged, ends in the middle, or has columns that are "
             f"not numbers: {error}"
@@ -187,6 +187,7 @@ def _read_arrow(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) ->
         _check_there(path, columns, opened.schema.names)
         for batch in batches:
             chosen = batch if columns is None else batch.select(list(columns))
+            chosen.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
             for start in range(0, max(batch.num_rows, 1), chunk_rows):
                 yield chosen.slice(start, chunk_rows)
 

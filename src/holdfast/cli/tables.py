@@ -142,7 +142,9 @@ def _parse(kind: str, file: Any, head: bytes, source: str, options: ReadOptions)
     if kind == "arrow":
         from pyarrow import feather
 
-        return feather.read_table(file)
+        found = feather.read_table(file)
+        found.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
+        return found
     import gzip
 
     compressed = kind == "gzip"
@@ -285,6 +287,9 @@ def _check_shape(data: "pa.Table", source: str, kind: str, head: bytes) -> None:
 @contextmanager
 def _explain(source: str) -> Iterator[None]:
     """Rephrase what the readers complain about."""
+    import tokenize
+    import zlib
+
     import pyarrow as pa
 
     try:
@@ -296,7 +301,9 @@ def _explain(source: str) -> Iterator[None]:
             f"{source} is not in the encoding expected. Say what it is, for example --encoding "
             "latin-1 or --encoding cp1252."
         ) from None
-    except (pa.ArrowException, ValueError, EOFError, OSError) as error:
+    except (SyntaxError, tokenize.TokenError):  # np.load, of a header that is no dictionary
+        raise InputProblem(f"{source} cannot be read: its .npy header is damaged.") from None
+    except (pa.ArrowException, ValueError, EOFError, OSError, zlib.error) as error:
         raise InputProblem(f"{source} cannot be read: {_rephrase(error)}") from None
 
 

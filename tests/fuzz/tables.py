@@ -1,0 +1,184 @@
+"""Targets: the readers of tables, of chunks and of sketches."""
+
+import gzip
+import hashlib
+import io
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+from fuzz.files import EDITS, SCRATCH, Edit
+from fuzz.target import Target
+from hypothesis import strategies as st
+
+from holdfast.chunks.read import open_source
+from holdfast.cli.console import Console
+from holdfast.cli.options import ReadOptions, TalkOptions
+from holdfast.cli.problems import InputProblem
+from holdfast.cli.tables import read_table
+from holdfast.grid.sketch import MAX_WEIGHT, Sketch
+from holdfast.grid.sketch_file import SketchFileError, sketch_from_bytes, sketch_to_bytes
+
+QUIET = Console("fit", TalkOptions(quiet=True))
+SIGNED = 16 + 32  # bytes of a sketch after its Arrow stream
+
+
+MIXED = pa.table(
+    {
+        "name": ["ä", "b,c", None, 'd"e'],
+        "x": [1.5, -2.0, None, 1e300],
+        "n": [1, 2, 3, 2**60],
+    }
+)
+NUMBERS = pa.table({"x": np.arange(9.0) / 7.0, "y": np.arange(9) % 4})
+
+
+def write_tables(table: pa.Table) -> dict[str, bytes]:
+    """Write a table in every format that is read."""
+    found = {}
+    for name, write in (
+        ("a.csv", pyarrow.csv.write_csv),
+        ("a.parquet", pyarrow.parquet.write_table),
+        ("a.feather", lambda data, file: pyarrow.feather.write_feather(data, file, "lz4")),
+        ("a.arrow", lambda data, file: pyarrow.feather.write_feather(data, file, "uncompressed")),
+    ):
+        file = io.BytesIO()
+        write(table, file)
+        found[name] = file.getvalue()
+    found["a.tsv"] = b"x\ty\n1\t2.5\n3\t\n-4e5\t6\n"
+    found["a.csv.gz"] = gzip.compress(found["a.csv"], mtime=0)
+    file = io.BytesIO()
+    np.save(file, np.arange(12.0).reshape(4, 3))
+    found["a.npy"] = file.getvalue()
+    return found
+
+
+TABLES = write_tables(MIXED)
+CHUNKS = {
+    name: content
+    for name, content in write_tables(NUMBERS).items()
+    if name in ("a.csv", "a.parquet", "a.feather", "a.arrow")
+}
+OPTIONS = [
+    ReadOptions(),
+    ReadOptions(no_header=True),
+    ReadOptions(separator=";", decimal=","),
+    ReadOptions(encoding="latin-1"),
+    ReadOptions(encoding="utf-16"),
+    ReadOptions(encoding="no-such"),
+    ReadOptions(separator="tab"),
+]
+TEXTS = [
+    "",
+    "\n",
+    "x",
+    "x,y\n",
+    "x,y\n1,2\n",
+    '"',
+    'a,b\n"1,2\n',
+    "a,a\n1,2\n",
+    "x\n\0\n",
+    "\ufeffx\n1\n",
+]
+TEXTS += [
+    "1;2\n3;4\n",
+    "x,y\n1\n",
+    "x,y\n1,2,3\n",
+    "x\n" + "9" * 400 + "\n",
+    "é,ü\nnan,inf\n",
+    "\r\r\n,,\n",
+]
+
+
+def check_table_file(case: tuple[str, str, list[Edit], int]) -> None:
+    """A file of any bytes gives a table with rows and distinct names, or one InputProblem."""
+    name, text, edits, option = case
+    content = text.encode() if name == "text.csv" else TABLES[name]
+    for edit in edits:
+        content = edit.apply(content)
+    path = SCRATCH / name
+    path.write_bytes(content)
+    try:
+        table = read_table(str(path), OPTIONS[option % len(OPTIONS)], QUIET)
+    except InputProblem as problem:
+        if len(str(problem)) < 20:
+            raise
+        return
+    assert table.data.num_rows >= 1
+    assert len(set(table.data.column_names)) == table.data.num_columns >= 1
+    table.data.validate(full=True)
+
+
+def check_chunk_file(case: tuple[str, list[Edit], int]) -> None:
+    """A file of any bytes gives chunks of finite rows, all alike, or one ValueError that names it."""
+    name, edits, chunk_rows = case
+    content = CHUNKS[name]
+    for edit in edits:
+        content = edit.apply(content)
+    path = SCRATCH / name
+    path.write_bytes(content)
+    try:
+        chunks = list(open_source(path, chunk_rows=chunk_rows))
+    except ValueError as error:
+        if str(path) not in str(error):
+            raise
+        return
+    assert len({chunk.rows.shape[1] for chunk in chunks}) <= 1
+    for chunk in chunks:
+        assert len(chunk.rows) <= chunk_rows
+        assert np.isfinite(chunk.rows).all()
+
+
+def write_sketches() -> list[bytes]:
+    random = np.random.RandomState(6)
+    return [
+        sketch_to_bytes(Sketch.from_rows(random.randint(0, 4, size=(n, d)).astype(float)))
+        for n, d in ((1, 1), (12, 2), (40, 5))
+    ] + [sketch_to_bytes(Sketch.empty(2))]
+
+
+SKETCHES = write_sketches()
+
+
+def check_sketch_file(case: tuple[int, list[Edit], bool]) -> None:
+    """Any bytes, also with a right checksum, are a sound sketch or a SketchFileError."""
+    which, edits, signed = case
+    content = SKETCHES[which % len(SKETCHES)]
+    end = content[-SIGNED:-32]
+    content = content[:-SIGNED] if signed else content
+    for edit in edits:
+        content = edit.apply(content)
+    if signed:
+        content += end + hashlib.sha256(content + end).digest()
+    try:
+        sketch = sketch_from_bytes(content)
+    except SketchFileError as error:
+        if len(str(error)) < 20:
+            raise
+        return
+    again = Sketch.from_rows(sketch.rows, sketch.weight) if len(sketch) else sketch
+    assert again == sketch
+    assert sketch_from_bytes(sketch_to_bytes(sketch)) == sketch
+    if sketch.total_weight <= MAX_WEIGHT // 2:
+        assert len(sketch + sketch) == len(sketch)
+
+
+TABLE_FILES = Target(
+    check_table_file,
+    st.tuples(
+        st.sampled_from(["text.csv", *TABLES]),
+        st.sampled_from(TEXTS),
+        st.lists(EDITS, max_size=3),
+        st.integers(0, 20),
+    ),
+)
+CHUNK_FILES = Target(
+    check_chunk_file,
+    st.tuples(st.sampled_from(list(CHUNKS)), st.lists(EDITS, max_size=3), st.integers(1, 10)),
+)
+SKETCH_FILES = Target(
+    check_sketch_file,
+    st.tuples(st.integers(0, 3), st.lists(EDITS, min_size=1, max_size=3), st.booleans()),
+)
