@@ -12,51 +12,20 @@ from typing import Any
 import numpy as np
 from fuzz.invariants import check_hierarchy, check_labels, some_ks
 from fuzz.target import Target
-from golden.saved import FOLDER
+from golden import saved, saved_models
 from hypothesis import strategies as st
 from persistence.forge import describe, npy, pack, to_text
 
 import holdfast
-from holdfast import HierarchicalKMedian
 from holdfast.archive import DamagedFile, read_archive
-from holdfast.model_file import FittedModel, collect_rows, save_model
-from holdfast.preparation import Preparation
+from holdfast.model_file import FittedModel
 
+FOLDERS = (saved.FOLDER, saved_models.FOLDER)
 SCRATCH = Path(tempfile.mkdtemp(prefix="holdfast-fuzz-"))
 atexit.register(shutil.rmtree, SCRATCH)
 
 
-def write_models() -> dict[str, Path]:
-    """Two models as the program writes them: ids of both kinds, rows left out, rows stored."""
-    random = np.random.RandomState(9)
-    rows = random.randint(0, 5, size=(14, 2)).astype(np.float64)
-    used = np.arange(17) % 6 != 5
-    used[-1] = False
-    written = {}
-    for name, cost in (("model-tree", "tree"), ("model-euclidean", "euclidean")):
-        estimator = HierarchicalKMedian(3, cost=cost).fit(rows)
-        texts = cost == "tree"
-        model = FittedModel(
-            hierarchy=estimator.hierarchy_,
-            preparation=Preparation(("a", "b"), scale=(1.0, 2.0) if texts else None),
-            parameters={
-                "cost": cost,
-                "epsilon": float("inf") if texts else 0.05,
-                "max_centers": None,
-                "seed": 2**64 - 1,
-            },
-            n_clusters=(1, 3),
-            id_name="id",
-            ids=np.array([f"é{i}" for i in range(17)]) if texts else np.arange(17),
-            used=used,
-            stored=collect_rows(rows, None) if texts else None,
-        )
-        written[name] = SCRATCH / f"{name}.holdfast"
-        save_model(written[name], model)
-    return written
-
-
-FILES = {path.stem: path for path in FOLDER.glob("*.holdfast")} | write_models()
+FILES = {path.stem: path for folder in FOLDERS for path in folder.glob("*.holdfast")}
 NAMES = sorted(FILES)
 WHOLE = {name: FILES[name].read_bytes() for name in NAMES}
 PARTS = {name: read_archive(FILES[name]) for name in NAMES}

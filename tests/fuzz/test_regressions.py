@@ -108,7 +108,7 @@ def test_broken_chunks_are_an_error_that_names_the_file(name: str, tmp_path):
 def test_a_model_with_integers_beyond_all_doubles(part, name, value, tmp_path):
     """They were an OverflowError and a TypeError."""
     path = change(
-        FILES["model-tree"],
+        FILES["model-tree-1"],
         tmp_path / "model",
         lambda metadata, _arrays: metadata[part].update({name: value}),
     )
