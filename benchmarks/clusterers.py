@@ -3,6 +3,7 @@
 Each import happens inside its function: a process imports only the clusterer that it measures.
 """
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ class Clusterer:
     title: str
     package: str
     run: Callable[..., Any]
+    prepare: Callable[..., Any] | None = None
+    """Makes of the rows what `run` gets in their place; not measured."""
 
 
 def run_holdfast(X: Array, **options: Any) -> Any:
@@ -28,6 +31,24 @@ def run_holdfast(X: Array, **options: Any) -> Any:
 
     model = HierarchicalKMedian(**options).fit(X)
     assert model.labels_.size == X.shape[0]
+    return model
+
+
+def prepare_update(X: Array, ask: bool, **options: Any) -> Any:
+    """A model of all rows but a thousand, asked once after an update; and the thousand."""
+    from holdfast import HierarchicalKMedian
+
+    few = min(1000, X.shape[0] // 2)
+    model = HierarchicalKMedian(**options).fit(X[: -few - 1]).partial_fit(X[-few - 1 : -few])
+    assert model.labels_.size == X.shape[0] - few
+    return model, X[-few:]
+
+
+def run_update(prepared: Any, ask: bool, **options: Any) -> Any:
+    """Add the rows, and cut if asked to. Everything that a model holds is immutable."""
+    model = copy.copy(prepared[0]).partial_fit(prepared[1])
+    if ask:
+        model.hierarchy_.cut(100)
     return model
 
 
@@ -100,6 +121,7 @@ def run_refits(X: Array, method: str) -> Any:
 
 CLUSTERERS = {
     "holdfast": Clusterer("holdfast", "holdfast", run_holdfast),
+    "update": Clusterer("holdfast", "holdfast", run_update, prepare_update),
     "genie": Clusterer("Genie", "genieclust", run_genie),
     "bisecting": Clusterer("BisectingKMeans", "sklearn", run_bisecting),
     "ward": Clusterer("Ward (fastcluster)", "fastcluster", run_ward),

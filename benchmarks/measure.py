@@ -99,9 +99,10 @@ def main() -> None:
     clusterer, options = CLUSTERERS[task["clusterer"]], task["options"]
     rows = Rows(**task["rows"])
     few = WARM_UP_ROWS_NAIVE if task["clusterer"] == "naive" else WARM_UP_ROWS
-    clusterer.run(make_rows(replace(rows, n=min(rows.n, few))), **options)
-    X = make_rows(rows)
-    print(json.dumps(MEASURES[task["quantity"]](lambda: clusterer.run(X, **options))))
+    prepare = clusterer.prepare or (lambda X, **options: X)
+    clusterer.run(prepare(make_rows(replace(rows, n=min(rows.n, few))), **options), **options)
+    prepared = prepare(make_rows(rows), **options)
+    print(json.dumps(MEASURES[task["quantity"]](lambda: clusterer.run(prepared, **options))))
 
 
 if __name__ == "__main__":

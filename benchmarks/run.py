@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import chunks
 import counting
 import growth
 import machine
@@ -19,6 +20,7 @@ import memory
 import speed
 import stability
 import startup
+import updates
 from progress import Progress
 from report import Run, summarize, write_report
 from store import Store
@@ -31,6 +33,8 @@ GROUPS = (
     stability.GROUP,
     growth.GROUP,
     memory.GROUP,
+    updates.GROUP,
+    chunks.GROUP,
     *startup.GROUPS,
     counting.GROUP,
 )

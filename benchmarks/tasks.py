@@ -128,7 +128,8 @@ def order_turns(
         turns[group.name] = []
         for repeat in range(settings.repeats):
             for task in tasks:
-                if (task, repeat) not in seen:
+                once = repeat > 0 and getattr(task, "once", False)
+                if not once and (task, repeat) not in seen:
                     seen.add((task, repeat))
                     turns[group.name].append((task, repeat))
     return turns

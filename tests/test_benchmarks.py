@@ -19,7 +19,7 @@ RUN = BENCHMARKS / "run.py"
 # measuring itself, within seconds and without the peers.
 INVENTED = """
 import sys
-import run, startup, tasks
+import chunks, run, startup, tasks
 
 SECONDS = {
     "holdfast": lambda n: 1e-6 * n**1.1,
@@ -30,6 +30,7 @@ SECONDS = {
     "deletions": lambda n: 4e-6 * n**1.1,
     "audit": lambda n: 1.2e-6 * n**1.1,
     "refits": lambda n: 1e-6 * n**1.1,
+    "update": lambda n: 5e-8 * n**1.1,
 }
 
 def invent_fit(task):
@@ -39,7 +40,15 @@ def invent_fit(task):
 def invent_start(task):
     return {"cold": 10.0, "warm": 2.0, "files": 5, "added": 0, "blocked": 0}
 
+def invent_chunks(task):
+    seconds = 1e-6 * task.n**1.1
+    return {
+        "seconds": seconds, "fit": seconds / 2, "label": seconds / 2, "cells": task.n / 10,
+        "peak": 50.0 * task.n, "capped": 101.0, "whole": 100.0, "moved": 0.001,
+    }
+
 tasks.Fit.run = invent_fit
+chunks.ChunkedFit.run = invent_chunks
 startup.Import.run = lambda task: {"seconds": 1.0}
 startup.FirstFit.run = invent_start
 run.find_missing = lambda tasks: []
@@ -89,13 +98,16 @@ def test_table_of_all_groups_follows_from_the_figures(tmp_path: Path):
         "1,000 x 3, kmeans: 40 deletions, k = 16": False,
         "exponent of time, 10,000 to 3,000,000 rows": True,
         "1,000,000 x 3, whole hierarchy: memory beyond the input": True,
+        "1,000,000 x 3: 1,000 rows added, nothing asked": True,
+        "50,000,000 x 3 in chunks: peak memory": False,
+        "exponent of time in chunks, 500,000 to 50,000,000 rows": True,
         "import holdfast": True,
         "from holdfast import HierarchicalKMedian": True,
         "first fit, fresh process, empty cache": True,
         "first fit, fresh process, warm cache": False,
         "first fit, package folder read-only, warm cache": False,
     }
-    assert done.stdout.count("MISSED") == 7
+    assert done.stdout.count("MISSED") == 8
     assert "met, aim not" in done.stdout
     figures = {row["what"]: row for row in rows}
     growth = figures["exponent of time, 10,000 to 3,000,000 rows"]["ours"]
@@ -103,6 +115,8 @@ def test_table_of_all_groups_follows_from_the_figures(tmp_path: Path):
     assert figures["exponent of naive counting"]["peer"] == pytest.approx(3.0)
     extrapolated = [row["peer"] for row in rows if row["against"] == "naive, extrapolated"]
     assert extrapolated == [pytest.approx(1e9)]
+    capped = figures["5,000,000 x 3 under a cap of 4,194,304: k-median cost, k = 100"]
+    assert capped["ratio"] == pytest.approx(1.01)
     shown = {row["what"] for row in rows if row["limit"] is None}
     for what in (
         "1,000,000 x 2, whole hierarchy",
