@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import cut, fit, predict
+from holdfast.cli import cut, diff, fit, predict, update
 from holdfast.cli.options import spread_groups
 from holdfast.cli.program import guard_command
 
@@ -59,3 +59,5 @@ def _add(name: str, command: Callable[..., None], examples: tuple[str, ...]) -> 
 _add("fit", fit.fit, fit.EXAMPLES)
 _add("predict", predict.predict, predict.EXAMPLES)
 _add("cut", cut.cut, cut.EXAMPLES)
+_add("update", update.update, update.EXAMPLES)
+_add("diff", diff.diff, diff.EXAMPLES)

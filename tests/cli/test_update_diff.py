@@ -1,0 +1,141 @@
+"""``holdfast update`` and ``holdfast diff``."""
+
+import json
+
+import numpy as np
+import pytest
+
+import holdfast as library
+
+
+@pytest.fixture
+def model(holdfast, people):
+    done = holdfast("fit", people, "-k", "3,5", "--id", "id", "--drop", "count", "-o", "l.csv",
+                    "--model", "people.holdfast", "--quiet")  # fmt: skip
+    assert done.code == 0, done.err
+    return people.parent / "people.holdfast"
+
+
+def rows_of(people, first: int, last: int, name: str) -> str:
+    lines = people.read_text().splitlines()
+    (people.parent / name).write_text("\n".join([lines[0], *lines[1 + first : 1 + last]]) + "\n")
+    return name
+
+
+def fit_left(holdfast, people, name: str):
+    done = holdfast("fit", name, "-k", "3,5", "--drop", "count", "--like", "people.holdfast", "-o",
+                    "x.csv", "--model", "expected.holdfast", "--force", "--quiet")  # fmt: skip
+    assert done.code != 0, "--like chooses the columns"
+    done = holdfast("fit", name, "-k", "3,5", "--like", "people.holdfast", "-o", "x.csv", "--model",
+                    "expected.holdfast", "--force", "--quiet")  # fmt: skip
+    assert done.code == 0, done.err
+    return library.load("expected.holdfast")
+
+
+def check_same(found, expected) -> None:
+    """Equal up to the order of rows: the file's before, sorted after an update."""
+    index = expected.stored.index
+    np.testing.assert_array_equal(found.stored.rows, expected.stored.rows)
+    np.testing.assert_array_equal(found.stored.weight, expected.stored.weight)
+    np.testing.assert_array_equal(found.hierarchy.costs, expected.hierarchy.costs)
+    np.testing.assert_array_equal(
+        found.hierarchy.center_indices, index[expected.hierarchy.center_indices]
+    )
+    np.testing.assert_array_equal(found.hierarchy.cut(5)[index], expected.hierarchy.cut(5))
+
+
+def test_update_equals_a_fit_on_what_is_left(holdfast, people, model):
+    gone = rows_of(people, 0, 12, "gone.csv")
+    left = rows_of(people, 12, 60, "left.csv")
+    done = holdfast("update", model, "--remove", gone, "--to", "new.holdfast")
+    assert done.code == 0, done.err
+    assert "12 are gone" in done.out
+    check_same(library.load("new.holdfast"), fit_left(holdfast, people, left))
+    before = model.read_bytes()
+    done = holdfast("update", "new.holdfast", "--add", gone, "--json")
+    assert done.code == 0, done.err
+    record = json.loads(done.out)
+    assert (record["command"], record["added"], record["removed"]) == ("update", 12, 0)
+    assert [cut["k"] for cut in record["cuts"]] == [3, 5]
+    check_same(library.load("new.holdfast"), library.load(model))
+    assert model.read_bytes() == before
+
+
+def test_adding_and_removing_at_once(holdfast, people, model):
+    some = rows_of(people, 5, 9, "some.csv")
+    done = holdfast("update", model, "--add", some, "--remove", some, "--to", "new.holdfast")
+    assert done.code == 0, done.err
+    check_same(library.load("new.holdfast"), library.load(model))
+    assert "0 of the 60 rows in both (0.0%) changed cluster" in done.out
+
+
+def test_rows_that_are_not_there_change_nothing(holdfast, people, model):
+    before = model.read_bytes()
+    (people.parent / "no.csv").write_text("height,width\n77,1\n")
+    done = holdfast("update", model, "--remove", "no.csv")
+    assert done.code == 2
+    assert "not there" in done.err
+    assert model.read_bytes() == before
+
+
+def test_wrong_use_of_update_is_named(holdfast, people, model):
+    some = rows_of(people, 0, 5, "some.csv")
+    for arguments, message in (
+        ([model], "--add"),
+        ([model, "--add", "-", "--remove", "-"], "standard input"),
+        ([model, "--add", some, "--to", some], "also uses"),
+        ([model, "--add", some, "--to", "l.csv"], "--force"),
+        ([model, "--add", "nothing.csv"], "nothing.csv"),
+        ([some, "--add", some], "some.csv"),
+    ):
+        done = holdfast("update", *arguments)
+        assert done.code == 2, arguments
+        assert message in done.err
+    done = holdfast("fit", people, "-k", "3", "-o", "m.csv", "--model", "bare.holdfast",
+                    "--no-rows", "--quiet")  # fmt: skip
+    assert done.code == 0
+    done = holdfast("update", "bare.holdfast", "--add", people)
+    assert done.code == 2
+    assert "--no-rows" in done.err
+    done = holdfast("diff", "bare.holdfast", "bare.holdfast")
+    assert done.code == 2
+    assert "--no-rows" in done.err
+
+
+def test_diff_says_what_moved_in_words_and_as_a_table(holdfast, people, model):
+    gone = rows_of(people, 0, 12, "gone.csv")
+    assert holdfast("update", model, "--remove", gone, "--to", "new.holdfast").code == 0
+    done = holdfast("diff", model, "new.holdfast", "-k", "3")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert lines[0].startswith("3 clusters: ")
+    assert "of the 48 rows in both" in lines[0]
+    assert "12 are gone" in lines[0]
+    assert any(line.startswith("  cluster") and "are gone" in line for line in lines[1:])
+    header = next(i for i, line in enumerate(lines) if line.split()[:3] == ["k", "before", "after"])
+    assert len(lines) - header == 4
+    record = json.loads(holdfast("diff", model, "new.holdfast", "--json").out)
+    assert [cut["k"] for cut in record["cuts"]] == [3, 5]
+    assert record["cuts"][0]["n_before"] - record["cuts"][0]["n_after"] == 12
+
+
+def test_diff_of_a_model_with_itself_is_nothing(holdfast, model):
+    done = holdfast("diff", model, model)
+    assert done.code == 0
+    assert "0 of the 60 rows in both (0.0%)" in done.out
+    assert "clusters have the same rows as before" in done.out
+
+
+def test_models_that_cannot_be_compared_are_named(holdfast, people, model):
+    done = holdfast("fit", people, "-k", "4", "--no-standardize", "-o", "m.csv", "--model",
+                    "raw.holdfast", "--quiet")  # fmt: skip
+    assert done.code == 0
+    for arguments, message in (
+        ([model, "raw.holdfast"], "--clusters"),
+        ([model, "raw.holdfast", "-k", "3"], "--like"),
+        ([model, model, "-k", "999"], "999"),
+        ([model, people], "people.csv"),
+    ):
+        done = holdfast("diff", *arguments)
+        assert done.code == 2, arguments
+        assert message in done.err
