@@ -17,7 +17,7 @@ function frame(width, height, x, y, px, py, spec) {
   const bottom = height - MARGIN.bottom;
   return svg("g", { "aria-hidden": "true" },
     y.map((v) => [svg("line", { class: "rule", x1: MARGIN.left, x2: width - MARGIN.right, y1: py(v), y2: py(v) }),
-      svg("text", { class: "tick", x: MARGIN.left - 8, y: py(v) + 4, "text-anchor": "end" }, spec.y.format(v))]),
+      svg("text", { class: "tick", x: MARGIN.left - 8, y: py(v) + 4, "text-anchor": "end" }, (spec.y.tick || spec.y.format)(v))]),
     x.map((v) => svg("text", { class: "tick", x: px(v), y: bottom + 17, "text-anchor": "middle" }, spec.x.format(v))),
     svg("line", { class: "base", x1: MARGIN.left, x2: width - MARGIN.right, y1: bottom, y2: bottom }),
     svg("text", { class: "axis", x: (MARGIN.left + width - MARGIN.right) / 2, y: height - 6, "text-anchor": "middle" }, spec.x.label));

@@ -33,6 +33,7 @@ function percent(share) {
   if (value !== 0 && Math.abs(value) < 0.01) return "<0.01%";
   return `${value.toFixed(value === 0 || Math.abs(value) >= 9.95 ? 0 : Math.abs(value) < 0.1 ? 2 : 1)}%`;
 }
+const percentTick = (share) => `${Number((100 * share).toPrecision(4))}%`;
 // A long name may break after a mark inside it.
 const breakable = (name) => name.split(/(?<=[_/.,:;-])/).flatMap((part) => [part, document.createElement("wbr")]);
 const columnHead = (name) => ({ text: name, cls: name.length > 16 ? "num name long" : "num name" });

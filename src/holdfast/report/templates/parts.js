@@ -16,7 +16,7 @@ function makeStability({ stability }) {
   const order = stability.deletes.map((_, i) => i);
   const line = (m, xs, part, y = part.mean) => ({ name: m.name, mark: m.mark, shape: m.shape, dash: m.dash, strong: m.strong, points: xs.map((x, i) => ({ x, y: y[i], low: y === part.mean ? part.low[i] : null, high: y === part.mean ? part.high[i] : null })) });
   const names = (i) => `${stability.deletes[i].name}${stability.deletes[i].name.endsWith("%") ? "" : stability.deletes[i].rows === 1 ? " row" : " rows"}`;
-  const share = { label: "share of the remaining rows that change cluster (low is steadier)", format: percent };
+  const share = { label: "share of the remaining rows that change cluster (low is steadier)", format: percent, tick: percentTick };
   const charts = [
     { title: `Stability and cost at k = ${stability.k}, ${stability.main} deleted`, plane: true, y: { ...share }, x: { label: "k-median cost (left is closer)", format: (v) => number(v) },
       dots: methods.map((m) => ({ ...m, x: m.cost, y: m.moved, lines: [["moved", `${percent(m.moved)} (${percent(m.low)} to ${percent(m.high)})`], ["k-median cost", number(m.cost)]] })),
@@ -51,7 +51,7 @@ function makeRows({ rows, data, explorer }, scatter) {
 function makeChoosing({ choosing: { k, epsilon } }) {
   const one = (points) => [{ name: "holdfast", mark: 0, strong: true, points }];
   const curves = {
-    k: { title: "Movement against k", x: { label: "number of clusters k", name: "k", format: (v) => String(v), gap: 24 }, y: { label: "share of the remaining rows that change cluster", format: percent },
+    k: { title: "Movement against k", x: { label: "number of clusters k", name: "k", format: (v) => String(v), gap: 24 }, y: { label: "share of the remaining rows that change cluster", format: percent, tick: percentTick },
       series: one(k.k.map((x, i) => ({ x, y: k.mean[i], low: k.low[i], high: k.high[i] }))), marks: [{ x: k.chosen, label: `used: ${k.chosen}` }, { x: k.suggested, label: `suggested: ${k.suggested}`, line: 1 }] },
     moved: { title: "Movement against epsilon", x: { label: "epsilon (logarithmic)", name: "epsilon", log: true, format: (v) => number(v, 3), gap: 44 }, y: { label: "other rows that change cluster when one row goes", format: (v) => number(v, 3) },
       series: one(epsilon.epsilon.map((x, i) => ({ x, y: epsilon.moved[i], low: Math.max(0, epsilon.moved[i] - 2 * epsilon.standard_error[i]), high: epsilon.moved[i] + 2 * epsilon.standard_error[i] }))) },
@@ -74,7 +74,7 @@ function makeSensitivity({ sensitivity: s }) {
   const series = many ? s.changes.map((name, c) => ({ name, mark: c, shape: c % 4, strong: c === 0, points: s.n_clusters.map((k, i) => point(k, s.lines[c], i)) }))
     : [{ name: s.clusterer, mark: 0, strong: true, points: s.changes.map((_, c) => point(c, s.lines[c], 0)) }];
   const x = many ? { label: "number of clusters k", name: "k", format: (v) => String(v), gap: 24 } : { label: `change, k = ${s.n_clusters[0]}`, name: "change", format: (c) => s.changes[c], gap: 70 };
-  const spec = { title: s.clusterer, x, y: { label, format }, series };
+  const spec = { title: s.clusterer, x, y: { label, format, tick: share ? percentTick : format }, series };
   spec.table = () => lineTable(spec);
   find("stability-lead").textContent = `How far ${s.clusterer} moves, with 95% intervals.`;
   find("stability-charts").append(chart(spec, drawLines, "wide"));
