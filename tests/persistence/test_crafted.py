@@ -346,6 +346,20 @@ def test_tables_that_do_not_fit_together(source, name, tmp_path):
     refuse(tmp_path, content, "")
 
 
+@pytest.mark.parametrize("label", [12, 2**31 - 1, -1, -(2**31)])
+@pytest.mark.parametrize("name", ["tree-max-centers-1", "euclidean-max-centers-1"])
+def test_labels_out_of_range_of_rows_that_are_no_centers(name, label, tmp_path):
+    """Those of centers are found in two ways; these would be followed out of the tables."""
+
+    def edit(_metadata: dict, arrays: dict) -> None:
+        assert arrays["center_indices"].size == 12
+        others = np.setdiff1d(np.arange(arrays["finest"].size), arrays["center_indices"])
+        arrays["finest"][others[5]] = label
+
+    content = change(FOLDER / f"{name}.holdfast", tmp_path / "crafted", edit).read_bytes()
+    refuse(tmp_path, content, "a label is out of range")
+
+
 @pytest.mark.parametrize("name", CELLS)
 def test_cells_that_lead_nowhere(name, tmp_path):
     refuse(tmp_path, change(TREE, tmp_path / "crafted", CELLS[name]).read_bytes(), "")
