@@ -10,6 +10,7 @@ from report_builder import build
 from holdfast import HierarchicalKMedian, average_sensitivity, row_influence
 from holdfast.baselines import ward_linkage
 from holdfast.hierarchy.cost import k_median_cost
+from holdfast.report import choosing
 from holdfast.report import rows as rows_to_look_at
 from holdfast.report.sampling import keyed_sample
 
@@ -137,7 +138,8 @@ def test_page_without_rows_holds_nothing_about_one(report_without_rows):
     )
 
 
-def test_large_data_are_thinned_and_the_page_says_so():
+def test_large_data_are_thinned_and_the_page_says_so(monkeypatch):
+    monkeypatch.setattr(rows_to_look_at, "_MOST_REFITS", 20)
     rng = np.random.default_rng(0)
     many = rng.normal(size=(10_000, 6)) + 5 * rng.integers(0, 3, size=(10_000, 1))
     report = build(many, methods=["ward"], delete=[0.05], trials=2, ids=range(10_000))
@@ -169,7 +171,8 @@ def test_sample_is_keyed_by_content():
     assert keyed_sample(rows, 100, 4, "test").tolist() != taken.tolist()
 
 
-def test_euclidean_cost_and_own_clusterers_work(rows):
+def test_euclidean_cost_and_own_clusterers_work(rows, monkeypatch):
+    monkeypatch.setattr(choosing, "_TRIALS", 3)
     report = build(
         rows[:40], estimator=HierarchicalKMedian(cost="euclidean"), trials=2, delete=[1],
         methods={"mine": lambda X, k, seed: np.arange(len(X)) % k},
