@@ -18,11 +18,12 @@ function makeScatter(report, state) {
       const low = Math.min(...present), high = Math.max(...present), pad = (high - low || 1) * 0.04;
       return { low: low - pad, high: high + pad, at: scale(low - pad, high + pad, from, to) };
     };
-    const x = axis(X, MARGIN.left, width - MARGIN.right), y = axis(Y, height - MARGIN.bottom, MARGIN.top);
+    const x = axis(X, MARGIN.left, width - MARGIN.right), y = axis(Y, height - MARGIN.bottom, MARGIN.top + 6);
     const spec = { x: { label: choices[picked[0]].name, format: (v) => number(v, 3) }, y: { format: (v) => number(v, 3) } };
     const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", tabindex: 0, "aria-label":
       `Scatter plot of ${whole.format(points.rows.length)} rows, ${choices[picked[0]].name} against ${choices[picked[1]].name}. Arrow keys go from row to row.` },
     frame(width, height, thin(roundTicks(x.low, x.high, 6), x.at, 52), roundTicks(y.low, y.high, 6), x.at, y.at, spec));
+    root.append(svg("text", { class: "axis", x: 4, y: 8, "aria-hidden": "true" }, choices[picked[1]].name));
     const r = points.rows.length > 1500 ? 2.6 : points.rows.length > 500 ? 3.3 : 4.2;
     const at = points.rows.map((_, i) => [x.at(X[i] ?? x.low), y.at(Y[i] ?? y.low)]);
     const marks = at.map(([a, b]) => svg("path", { transform: `translate(${a.toFixed(1)} ${b.toFixed(1)})` }));
