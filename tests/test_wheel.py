@@ -45,6 +45,7 @@ def test_wheel_holds_the_package_and_nothing_else(wheel: Path):
     names = zipfile.ZipFile(wheel).namelist()
     folders = {name.partition("/")[0] for name in names}
     assert "holdfast/py.typed" in names
+    assert "holdfast/report/templates/page.html" in names
     assert "holdfast/experiments/config/claims.toml" in names
     assert "holdfast" in folders
     assert all(folder == "holdfast" or folder.endswith(".dist-info") for folder in folders)

@@ -104,6 +104,11 @@ def test_influence_without_refits_equals_refits(rows, report, monkeypatch):
     assert values == [(e["row"], e["value"]) for e in report.content["rows"]["influential"]]
 
 
+@pytest.mark.parametrize(("n", "count"), [(301, 300), (20_000, 300), (60_000, 100), (10**7, 20)])
+def test_rows_left_out_in_turn_grow_fewer(n, count):
+    assert rows_to_look_at._count_refits(n) == count
+
+
 def test_equal_arguments_give_equal_bytes(rows, ids, report):
     again = build(
         rows, names=report.content["data"]["names"], ids=ids, values=rows * 10 + 1000,

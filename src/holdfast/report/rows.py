@@ -14,6 +14,8 @@ __all__ = ["find_rows", "named_rows"]
 
 _LISTED = 10
 _MOST_REFITS = 300  # for each seed; each leaves one row out
+_LEAST_REFITS = 20
+_REFITTED_ROWS = 6_000_000  # rows in all refits of a seed: beyond 20,000 rows, fewer are left out
 
 Numbers = NDArray[np.float64]
 
@@ -26,12 +28,13 @@ def find_rows(inputs: Inputs, hierarchy: Hierarchy, columns: NDArray[np.int64]) 
     """
     n_rows = inputs.rows.shape[0]
     is_all = n_rows <= _MOST_REFITS
+    n_left_out = n_rows if is_all else _count_refits(n_rows)
     measured = row_influence(
-        inputs.estimator, inputs.rows, inputs.k, trials="all" if is_all else _MOST_REFITS,
+        inputs.estimator, inputs.rows, inputs.k, trials="all" if is_all else n_left_out,
         repeats=inputs.repeats, measure="moved", n_jobs=inputs.n_jobs, random_state=inputs.seed,
         progress=inputs.progress,
     )  # fmt: skip
-    influence, n_measured = measured.influence - measured.floor, n_rows if is_all else _MOST_REFITS
+    influence, n_measured = measured.influence - measured.floor, n_left_out
     if not is_all and inputs.estimator.cost == "tree":
         influence, n_measured = _all_influences(inputs), n_rows
     labels = hierarchy.cut(inputs.k)
@@ -39,7 +42,7 @@ def find_rows(inputs: Inputs, hierarchy: Hierarchy, columns: NDArray[np.int64]) 
         "k": inputs.k,
         "n_rows": n_rows,
         "n_seeds": inputs.repeats,
-        "n_left_out": n_rows if is_all else _MOST_REFITS,
+        "n_left_out": n_left_out,
         "n_measured": n_measured,
         "n_influential": int((influence > 0).sum()),
         "n_restless": int((measured.unrest > 0).sum()),
@@ -54,6 +57,10 @@ def named_rows(found: dict[str, Any] | None) -> NDArray[np.int64]:
         return np.empty(0, dtype=np.int64)
     named = [entry["row"] for part in ("influential", "restless") for entry in found[part]]
     return np.array(sorted({*named}), dtype=np.int64)
+
+
+def _count_refits(n_rows: int) -> int:
+    return min(_MOST_REFITS, max(_LEAST_REFITS, _REFITTED_ROWS // n_rows))
 
 
 def _all_influences(inputs: Inputs) -> Numbers:
