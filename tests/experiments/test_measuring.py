@@ -23,6 +23,11 @@ CELL = Cell(
 )  # fmt: skip
 
 
+def fix_tree(model: HierarchicalKMedian, X: np.ndarray, max_clusters: int) -> FixedTreeClusterer:
+    settings = model.set_params(max_centers=max_clusters).settings_for(X)
+    return FixedTreeClusterer(settings, "", X.min(axis=0), X.max(axis=0))
+
+
 def test_trials_in_blocks_equal_average_sensitivity():
     X = SOURCE.load("iris").X
     whole = average_sensitivity(
@@ -56,7 +61,7 @@ def test_all_deletions_on_the_fixed_tree_equal_refits_on_it():
     X = SOURCE.load("clnss-50").X
     model = HierarchicalKMedian(1, epsilon=1.0)
     whole = average_sensitivity(
-        FixedTreeClusterer.of_rows(model, "", X, 4), X, n_clusters=[2, 4], trials="all", repeats=8,
+        fix_tree(model, X, 4), X, n_clusters=[2, 4], trials="all", repeats=8,
         random_state=5, n_jobs=1,
     )  # fmt: skip
     means = {}
@@ -87,7 +92,7 @@ def test_fixed_tree_is_the_tree_with_its_empty_nodes_kept(epsilon):
     X = np.random.default_rng(3).normal(size=(60, 2))
     gone = np.array([int(X[:, 0].argmax()), 7])  # an extreme row, and another
     kept = np.delete(np.arange(60), gone)
-    fixed = FixedTreeClusterer.of_rows(HierarchicalKMedian(1, epsilon=epsilon), "", X, 8)
+    fixed = fix_tree(HierarchicalKMedian(1, epsilon=epsilon), X, 8)
     weight = np.ones(60)
     weight[gone] = 1e-9
     for seed in range(20):
@@ -101,7 +106,7 @@ def test_fixed_tree_is_the_tree_with_its_empty_nodes_kept(epsilon):
 def test_fixed_tree_differs_from_a_rebuilt_one_where_the_root_moves():
     X = np.concatenate((np.random.default_rng(3).normal(size=(60, 2)), [[9.0, 9.0]]))
     model = HierarchicalKMedian(1, epsilon=0.0)
-    fixed, rebuilt = FixedTreeClusterer.of_rows(model, "", X, 4), as_clusterer(model)
+    fixed, rebuilt = fix_tree(model, X, 4), as_clusterer(model)
     differ = [
         not np.array_equal(fixed.fit(X[:-1], seed).cut(4), rebuilt.fit(X[:-1], seed).cut(4))
         for seed in range(20)
@@ -114,7 +119,7 @@ def test_fixed_tree_differs_from_a_rebuilt_one_where_the_root_moves():
 
 def test_fixed_tree_refuses_rows_from_elsewhere():
     X = np.zeros((3, 2)) + np.arange(3)[:, None]
-    fixed = FixedTreeClusterer.of_rows(HierarchicalKMedian(1), "", X, 2)
+    fixed = fix_tree(HierarchicalKMedian(1), X, 2)
     with pytest.raises(ValueError, match="outside of the bounding box"):
         fixed.fit(X + 1.0, 0)
 

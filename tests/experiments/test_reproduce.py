@@ -138,13 +138,13 @@ def test_missing_data_sets_are_said_and_marked(tmp_path, monkeypatch, capsys):
         profile="test",
         n_jobs=1,
         data_dir=tmp_path,
-        panels=["datasets", "sensitivity", "clusterability"],
+        panels=["datasets", "sensitivity"],
     )
     said = capsys.readouterr().err
     assert "Going on without wholesale" in said
     assert "Put yeast.csv" in said
     assert set(found.missing["sensitivity"]) == {"wholesale"}
-    assert set(found.missing["clusterability"]) == {"wholesale", "yeast"}
+    assert set(found.missing["datasets"]) == {"wholesale", "yeast", "yeast_mulan"}
     assert "missing: not at hand" in (tmp_path / "out" / "datasets.md").read_text()
     assert "data set not at hand" in (tmp_path / "out" / "sensitivity.svg").read_text()
     assert {record["data"] for record in found.records["sensitivity"]} == {"iris", "wine"}

@@ -26,6 +26,7 @@ from holdfast.tree import Tree
 __all__ = ["CenterSequence", "choose_centers"]
 
 _LONG_RUN = 24
+_WORTH_A_THREAD = 1 << 14  # leaves; below, starting a thread takes longer than the work
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,9 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
 def _rank_and_queue(
     tree: Tree, share: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Compute `rank_gains` and `first_in_queue` side by side."""
+    """Compute `rank_gains` and `first_in_queue`, side by side where there is much to do."""
+    if tree.n_leaves < _WORTH_A_THREAD:
+        return rank_gains(tree, share), *first_in_queue(tree, share)
     found: dict[int, tuple[NDArray[Any], ...]] = {}
 
     def work(number: int) -> None:

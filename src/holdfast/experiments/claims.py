@@ -69,7 +69,8 @@ def _judge(
     except (NotMeasured, KeyError) as error:
         return Verdict(claim, UNKNOWN, None, f"Its figure was not run ({error}).{gaps}")
     holds = outcome.margin >= 0.0
-    return Verdict(claim, HOLDS if holds else FAILS, outcome, claim.get("explanation", "") + gaps)
+    why = claim.get("because", {}).get("holds" if holds else "fails", "")
+    return Verdict(claim, HOLDS if holds else FAILS, outcome, why + gaps)
 
 
 def describe_verdicts(verdicts: list[Verdict], how: str) -> str:

@@ -9,64 +9,69 @@ bounding box. Pinning the root's level to the bounding box of all rows is theref
 keeping the whole tree, and that is what is done here. n in ln n is the number of rows left.
 """
 
-from dataclasses import dataclass, field
-from typing import Self
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from holdfast.baselines.protocol import Rows
 from holdfast.centers import choose_centers
-from holdfast.estimator import HierarchicalKMedian
 from holdfast.grid import collect_cells, place_grid
 from holdfast.hierarchy import Hierarchy, build_hierarchy
+from holdfast.pipeline import Settings, cluster_rows
+from holdfast.seeding import seed_from
 from holdfast.tree import build_tree
 
-__all__ = ["FixedTreeClusterer"]
+__all__ = ["FixedTreeClusterer", "RebuiltTreeClusterer"]
 
 
 @dataclass(frozen=True, eq=False)
-class FixedTreeClusterer:
-    """The tree cost, with the root's level that a given bounding box has.
+class RebuiltTreeClusterer:
+    """The tree cost with the tree of whatever rows are fitted.
+
+    `HierarchicalKMedian` without its checks of rows, which take as long as a small fit.
 
     Attributes
     ----------
-    estimator : HierarchicalKMedian
-        Of the tree cost; its `random_state` gives way to the seed.
+    settings : Settings
+        The seed in them gives way to that of each fit.
     name : str
-    lower, upper : ndarray of shape (n_features,), dtype float64
-        The bounding box; rows that are fitted must lie in it.
-    max_clusters : int
-        The largest k that will be cut.
     """
 
-    estimator: HierarchicalKMedian
+    settings: Settings
     name: str
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    max_clusters: int
-    hierarchical: bool = field(default=True, init=False)
-
-    @classmethod
-    def of_rows(
-        cls, estimator: HierarchicalKMedian, name: str, X: NDArray[np.float64], max_clusters: int
-    ) -> Self:
-        """Take the bounding box of the rows of `X`."""
-        return cls(estimator, name, X.min(axis=0), X.max(axis=0), max_clusters)
+    hierarchical: bool = field(default=True, init=False, kw_only=True)
 
     @property
     def randomized(self) -> bool:
         """False only for the greedy choice on the tree without a random shift."""
-        return bool(self.estimator.random_shift) or self.estimator.epsilon != 0
+        return self.settings.random_shift or self.settings.epsilon != 0.0
+
+    def fit(self, X: Rows, seed: int) -> Hierarchy:
+        """Build the hierarchy of the rows of `X`."""
+        rows = np.ascontiguousarray(X, dtype=np.float64)
+        return cluster_rows(rows, None, replace(self.settings, seed=seed_from(seed)))
+
+
+@dataclass(frozen=True, eq=False)
+class FixedTreeClusterer(RebuiltTreeClusterer):
+    """The tree cost, with the root's level that a given bounding box has.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (n_features,), dtype float64
+        The bounding box; rows that are fitted must lie in it.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
 
     def fit(self, X: Rows, seed: int) -> Hierarchy:
         """Build the hierarchy of the rows of `X` on the fixed tree."""
         rows = np.ascontiguousarray(X, dtype=np.float64)
         if (rows < self.lower).any() or (rows > self.upper).any():
             raise ValueError("X has rows outside of the bounding box of the fixed tree.")
-        model = clone(self.estimator).set_params(random_state=seed, max_centers=self.max_clusters)
-        settings = model.settings_for(rows)
+        settings = replace(self.settings, seed=seed_from(seed))
         grid = place_grid(
             self.lower,
             self.upper,

@@ -13,9 +13,8 @@ from holdfast.baselines import (
     single_linkage,
     ward_linkage,
 )
-from holdfast.baselines.k_median import KMedianClusterer
 from holdfast.estimator import HierarchicalKMedian
-from holdfast.experiments.fixed_tree import FixedTreeClusterer
+from holdfast.experiments.fixed_tree import FixedTreeClusterer, RebuiltTreeClusterer
 from holdfast.experiments.inputs import Input
 
 __all__ = ["METHODS", "Method", "build_clusterer", "build_estimator"]
@@ -95,12 +94,13 @@ def build_clusterer(name: str, data: Input, max_clusters: int, fixed_tree: bool)
     """
     if METHODS[name].parameters is None:
         return _LINKAGES[name]()
-    estimator = build_estimator(name, data)
+    estimator, label = build_estimator(name, data), METHODS[name].label
+    if not METHODS[name].is_tree:
+        return as_clusterer(estimator, name=label, max_clusters=max_clusters)
+    settings = estimator.set_params(max_centers=max_clusters).settings_for(data.X)
     if fixed_tree:
-        return FixedTreeClusterer.of_rows(estimator, METHODS[name].label, data.X, max_clusters)
-    clusterer = as_clusterer(estimator, name=METHODS[name].label, max_clusters=max_clusters)
-    assert isinstance(clusterer, KMedianClusterer)
-    return clusterer
+        return FixedTreeClusterer(settings, label, data.X.min(axis=0), data.X.max(axis=0))
+    return RebuiltTreeClusterer(settings, label)
 
 
 def build_estimator(name: str, data: Input) -> HierarchicalKMedian:
