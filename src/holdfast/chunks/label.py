@@ -13,7 +13,7 @@ from holdfast.chunks.read import CHUNK_ROWS, Source, open_source
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.files import write_whole
 
-__all__ = ["check_labels_path", "predict_chunks", "write_labels"]
+__all__ = ["check_labels_path", "open_writer", "predict_chunks", "write_labels"]
 
 _ENDINGS = (".parquet", ".pq", ".csv", ".arrow", ".ipc", ".feather")
 
@@ -78,7 +78,7 @@ def write_labels(
 
     def write(file: IO[bytes]) -> None:
         written = 0
-        with _open_writer(Path(path), file) as writer:
+        with open_writer(Path(path), file, _schema()) as writer:
             for labels in _label_source(estimator, source):
                 writer.write(_to_batch(labels))
                 written += labels.size
@@ -91,7 +91,8 @@ def write_labels(
     write_whole(path, write)
 
 
-def _open_writer(path: Path, file: IO[bytes]) -> Any:
+def open_writer(path: Path, file: IO[bytes], schema: Any) -> Any:
+    """Open a writer of record batches, of the kind that the name's ending says."""
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
@@ -101,7 +102,7 @@ def _open_writer(path: Path, file: IO[bytes]) -> Any:
         ".pq": pa.parquet.ParquetWriter,
         ".csv": pa.csv.CSVWriter,
     }
-    return kinds.get(path.suffix.lower(), pa.ipc.new_file)(file, _schema())
+    return kinds.get(path.suffix.lower(), pa.ipc.new_file)(file, schema)
 
 
 def _schema() -> Any:

@@ -17,6 +17,7 @@ __all__ = [
     "check_like",
     "open_source",
     "read_file",
+    "read_schema",
     "to_chunk",
 ]
 
@@ -128,21 +129,49 @@ def read_file(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) -> I
             f"{path}: unknown kind of file; expected one that ends in {', '.join(_ENDINGS)}."
         )
     try:
-        import pyarrow as pa
+        import pyarrow  # noqa: F401
     except ImportError:
         raise ImportError(
             f"Reading {path} needs pyarrow; install it by `pip install 'holdfast[cli]'`."
         ) from None
+    readers = {"parquet": _read_parquet, "csv": _read_csv, "arrow": _read_arrow}
+    yield from _blame_file(path, lambda: readers[kind](path, columns, chunk_rows))
+
+
+def _blame_file(path: Path, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    """Name the file in what its reader finds wrong."""
+    import pyarrow as pa
+
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file.")
-    readers = {"parquet": _read_parquet, "csv": _read_csv, "arrow": _read_arrow}
     try:
-        yield from readers[kind](path, columns, chunk_rows)
+        yield from read()
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise ValueError(
             f"{path}: cannot be read; it is damaged, ends in the middle, or has columns that are "
             f"not numbers: {error}"
         ) from error
+
+
+def read_schema(path: Path) -> Any:
+    """Names and types of the columns of a file, without its rows; CSV by its beginning."""
+
+    def read() -> Iterator[Any]:
+        import pyarrow as pa
+        import pyarrow.csv
+        import pyarrow.parquet
+
+        kind = _ENDINGS.get(path.suffix.lower())
+        if kind == "parquet":
+            yield pa.parquet.read_schema(path)
+        elif kind == "csv":
+            with pa.csv.open_csv(path) as reader:
+                yield reader.schema
+        else:
+            with pa.memory_map(str(path)) as file:
+                yield _open_arrow(file).schema
+
+    return next(_blame_file(path, read))
 
 
 def _read_parquet(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) -> Iterator[Any]:
@@ -177,19 +206,27 @@ def _read_arrow(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) ->
     import pyarrow as pa
 
     with pa.memory_map(str(path)) as file:
-        try:
-            opened = pa.ipc.open_file(file)
+        opened = _open_arrow(file)
+        batches = opened
+        if hasattr(opened, "num_record_batches"):  # a file, not a stream
             batches = (opened.get_batch(i) for i in range(opened.num_record_batches))
-        except pa.ArrowInvalid:
-            file.seek(0)
-            opened = pa.ipc.open_stream(file)
-            batches = iter(opened)
         _check_there(path, columns, opened.schema.names)
         for batch in batches:
             chosen = batch if columns is None else batch.select(list(columns))
             chosen.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
             for start in range(0, max(batch.num_rows, 1), chunk_rows):
                 yield chosen.slice(start, chunk_rows)
+
+
+def _open_arrow(file: Any) -> Any:
+    """Open a file of Arrow, or else a stream."""
+    import pyarrow as pa
+
+    try:
+        return pa.ipc.open_file(file)
+    except pa.ArrowInvalid:
+        file.seek(0)
+        return pa.ipc.open_stream(file)
 
 
 def _check_there(path: Path, columns: tuple[str, ...] | None, names: list[str]) -> None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.console import Console, list_names
 from holdfast.cli.options import (
+    Chunked,
     Clusters,
     ColumnOptions,
     DataFile,
@@ -41,6 +42,7 @@ def fit(
     output: OutputOptions,
     talk: TalkOptions,
     clusters: Clusters = "8",
+    chunked: Chunked = False,
 ) -> None:
     """Cluster a table: one row out for each row in, one column of labels for each K.
 
@@ -61,6 +63,13 @@ def fit(
     }
     inputs = (data,) if keep.like is None else (data, keep.like)
     check_targets(targets, force=output.force, inputs=inputs)
+    if chunked:
+        from holdfast.cli.chunked import fit_in_parts
+
+        if column.weights:
+            raise InputProblem("--weights does not go with --chunked.")
+        fit_in_parts(estimator, data, column, keep, output.out, ks, console)
+        return
     dataset = _read(data, read, column, keep.like, console)
     expected = _expect_seconds(estimator, dataset, console)
     with console.bar(f"clustering {dataset.rows.shape[0]:,} rows", expected), blame_input():

@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 __all__ = [
+    "Chunked",
     "Clusters",
     "ColumnOptions",
     "DataFile",
@@ -48,6 +49,16 @@ Clusters = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Another seed, another result of equal quality.")]
+
+
+Chunked = Annotated[
+    bool,
+    typer.Option(
+        "--chunked",
+        help="Read a Parquet, CSV or Arrow file in parts: for files larger than memory.",
+        rich_help_panel=_READING,
+    ),
+]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,14 @@ from typing import Annotated
 import typer
 
 from holdfast.cli.console import Console
-from holdfast.cli.options import DataFile, ModelFile, OutputOptions, ReadOptions, TalkOptions
+from holdfast.cli.options import (
+    Chunked,
+    DataFile,
+    ModelFile,
+    OutputOptions,
+    ReadOptions,
+    TalkOptions,
+)
 from holdfast.cli.parse import parse_counts
 
 __all__ = ["EXAMPLES", "predict"]
@@ -41,6 +48,7 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    chunked: Chunked = False,
 ) -> None:
     """Label rows as if they had been there at the fit, without moving any center.
 
@@ -59,6 +67,11 @@ def predict(
     fitted = load_model(model)
     ks = fitted.n_clusters if asked is None else asked
     check_cuts(fitted, ks, model)
+    if chunked:
+        from holdfast.cli.chunked import predict_in_parts
+
+        predict_in_parts(fitted.hierarchy, fitted.preparation, data, output.out, ks, console)
+        return
     table = read_table(data, read, console)
     if id is None and table.named and fitted.id_name in table.data.column_names:
         id = fitted.id_name

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.model_file import FittedModel
 
-__all__ = ["EXAMPLES", "update"]
+__all__ = ["EXAMPLES", "update", "write_model"]
 
 EXAMPLES = (
     "head wine.csv | holdfast update wine.holdfast --remove - --to new.holdfast",
@@ -70,7 +70,7 @@ def update(
         after = _to_model(before, estimator)
     ks = tuple(k for k in before.n_clusters if k <= after.hierarchy.n_centers)
     differences = compare_models(before, after, ks)
-    _save(model if to is None else to, after)
+    write_model(model if to is None else to, after)
     record = {name: 0 if rows is None else len(rows) for name, rows in changes.items()}
     show_differences(console, {**record, "model": model if to is None else to}, differences)
 
@@ -133,7 +133,8 @@ def _to_model(before: "FittedModel", estimator: "HierarchicalKMedian") -> "Fitte
     )
 
 
-def _save(path: str, model: "FittedModel") -> None:
+def write_model(path: str, model: "FittedModel") -> None:
+    """Write a model file, whole or not at all."""
     import os
 
     from holdfast.cli.tables import describe_reason

@@ -1,0 +1,223 @@
+"""``fit --chunked`` and ``predict --chunked``: files larger than memory, read in parts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from holdfast.cli.console import Console, list_names
+from holdfast.cli.options import ColumnOptions, KeepOptions
+from holdfast.cli.problems import InputProblem, blame_input
+
+if TYPE_CHECKING:
+    from holdfast.estimator import HierarchicalKMedian
+    from holdfast.hierarchy import Hierarchy
+    from holdfast.preparation import Preparation
+
+__all__ = ["fit_in_parts", "predict_in_parts"]
+
+_READ = (".parquet", ".csv", ".arrow", ".feather")
+_WRITTEN = (".parquet", ".csv", ".arrow", ".feather")
+
+
+def fit_in_parts(
+    estimator: "HierarchicalKMedian",
+    data: str,
+    column: ColumnOptions,
+    keep: KeepOptions,
+    out: str,
+    ks: tuple[int, ...],
+    console: Console,
+) -> None:
+    """Fit a file in parts, and write labels as a stream."""
+    from holdfast.chunks import fit_chunks
+
+    _check_files(data, out)
+    for option, given in (
+        ("--id", column.id),
+        ("--drop-missing", column.drop_missing),
+        ("--impute", column.impute),
+        ("--linkage", keep.linkage),
+    ):
+        if given:
+            raise InputProblem(f"{option} does not go with --chunked.")
+    with console.bar(f"reading {data}"), blame_input():
+        preparation = _prepare(data, column, keep.like, console)
+        fit_chunks(estimator, lambda: _read_prepared(data, preparation))
+    capped = estimator._held.extent is not None
+    if capped:
+        console.notice(
+            f"{len(estimator.rows_):,} cells of the grid stand for the distinct rows; see "
+            "docs/changing_data.md."
+        )
+    n_rows = _write_labels(estimator.hierarchy_, data, preparation, out, ks, console)
+    if keep.model is not None:
+        _keep_model(estimator, preparation, ks, keep.model, with_rows=not (keep.no_rows or capped))
+    record = {"n_rows": n_rows, "n_distinct": len(estimator.rows_), "capped": capped}
+    _report(console, {**record, "files": {"out": out, "model": keep.model}})
+
+
+def predict_in_parts(
+    hierarchy: "Hierarchy",
+    preparation: "Preparation",
+    data: str,
+    out: str,
+    ks: tuple[int, ...],
+    console: Console,
+) -> None:
+    """Label a file in parts."""
+    _check_files(data, out)
+    n_rows = _write_labels(hierarchy, data, preparation, out, ks, console)
+    _report(console, {"n_rows": n_rows, "files": {"out": out}})
+
+
+def _report(console: Console, record: dict[str, Any]) -> None:
+    if console.talk.json:
+        console.show_json(record)
+    else:
+        console.say(f"{record['n_rows']:,} rows labelled: {record['files']['out']}")
+
+
+def _check_files(data: str, out: str) -> None:
+    if Path(data).suffix.lower() not in _READ:
+        raise InputProblem(f"--chunked reads {', '.join(_READ)} files; got {data}.")
+    if not Path(data).is_file():
+        raise InputProblem(f"there is no file {data}.")
+    if Path(out).suffix.lower() not in _WRITTEN:
+        raise InputProblem(f"--chunked writes to an --out of {', '.join(_WRITTEN)}; got {out}.")
+
+
+def _read_prepared(data: str, preparation: "Preparation") -> Iterator[Any]:
+    from holdfast.chunks.read import open_source
+
+    for chunk in open_source(data, preparation.columns):
+        yield preparation.apply(chunk.rows)
+
+
+def _prepare(data: str, column: ColumnOptions, like: str | None, console: Console) -> "Preparation":
+    """Choose columns by the types of the file, and scales in a pass of their own."""
+    from holdfast.chunks.read import open_source
+    from holdfast.preparation import Preparation
+
+    if like is not None:
+        from holdfast.cli.models import load_model
+
+        return load_model(like).preparation
+    names = _choose_columns(data, column, console)
+    if not column.standardize:
+        return Preparation(names)
+    count, mean, squares, lowest, highest = 0, 0.0, 0.0, np.inf, -np.inf
+    for chunk in open_source(data, names):
+        size = chunk.rows.shape[0]
+        if size:
+            # Sums of squares about the mean, merged without cancellation.
+            here = chunk.rows.mean(axis=0)
+            squares = squares + ((chunk.rows - here) ** 2).sum(axis=0)
+            squares = squares + (here - mean) ** 2 * (count * size / (count + size))
+            mean = mean + (here - mean) * (size / (count + size))
+            count += size
+            lowest = np.minimum(lowest, chunk.rows.min(axis=0))
+            highest = np.maximum(highest, chunk.rows.max(axis=0))
+    if count == 0:
+        raise InputProblem(f"{data} has no rows.")
+    varies = np.asarray(lowest) < np.asarray(highest)
+    spread = np.where(varies, np.sqrt(squares / count), 1.0)
+    scale = np.exp2(np.clip(np.rint(np.log2(spread)), -1022, 1023))
+    return Preparation(names, scale=tuple(scale.tolist()))
+
+
+def _choose_columns(data: str, column: ColumnOptions, console: Console) -> tuple[str, ...]:
+    import pyarrow as pa
+
+    from holdfast.chunks.read import read_schema
+    from holdfast.cli.parse import parse_names
+
+    schema = read_schema(Path(data))
+    if column.columns and column.drop:
+        raise InputProblem("give --columns or --drop, not both.")
+    if column.columns:
+        return parse_names("--columns", column.columns)
+    dropped = parse_names("--drop", column.drop)
+    absent = [name for name in dropped if name not in schema.names]
+    if absent:
+        raise InputProblem(f"--drop: {data} has no columns {list_names(absent)}.")
+    numeric = [
+        field.name
+        for field in schema
+        if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+    ]
+    left_out = [n for n in schema.names if n not in numeric and n not in dropped]
+    if left_out and column.strict:
+        raise InputProblem(f"not numeric: {list_names(left_out)}. Drop them with --drop.")
+    if left_out:
+        console.notice(f"left out, not numeric: {list_names(left_out)}.")
+    chosen = tuple(name for name in numeric if name not in dropped)
+    if not chosen:
+        raise InputProblem(f"{data} has no numeric columns to cluster by.")
+    return chosen
+
+
+def _write_labels(
+    hierarchy: "Hierarchy",
+    data: str,
+    preparation: "Preparation",
+    out: str,
+    ks: tuple[int, ...],
+    console: Console,
+) -> int:
+    import pyarrow as pa
+
+    from holdfast.chunks.label import open_writer
+    from holdfast.cli.outputs import write_file
+
+    names = [f"cluster_{k}" for k in ks]
+    schema = pa.schema([pa.field("row", pa.int64()), *(pa.field(n, pa.int32()) for n in names)])
+    locators = [hierarchy.locator.first(k) for k in ks]
+    n_rows = 0
+
+    def write(file: IO[bytes]) -> None:
+        nonlocal n_rows
+        with open_writer(Path(out), file, schema) as writer:
+            for rows in _read_prepared(data, preparation):
+                row = np.arange(n_rows, n_rows + rows.shape[0])
+                labels = [locator.finest(rows) for locator in locators]
+                writer.write(pa.record_batch([row, *labels], schema=schema))
+                n_rows += rows.shape[0]
+
+    with console.bar(f"writing {out}"), blame_input():
+        write_file(out, write)
+    return n_rows
+
+
+def _keep_model(
+    estimator: "HierarchicalKMedian",
+    preparation: "Preparation",
+    ks: tuple[int, ...],
+    path: str,
+    *,
+    with_rows: bool,
+) -> None:
+    from holdfast.cli.update import write_model
+    from holdfast.model_file import FittedModel, StoredRows
+
+    rows = estimator.rows_
+    every = np.arange(rows.shape[0])
+    write_model(
+        path,
+        FittedModel(
+            hierarchy=estimator.hierarchy_,
+            preparation=preparation,
+            parameters={
+                "cost": estimator.cost,
+                "epsilon": estimator.epsilon_,
+                "max_centers": estimator.max_centers,
+                "seed": int(estimator.seed_),
+            },
+            n_clusters=ks,
+            id_name=None,
+            ids=None,
+            used=np.ones(rows.shape[0], dtype=np.bool_),
+            stored=StoredRows(rows, estimator.row_weights_, every) if with_rows else None,
+        ),
+    )
