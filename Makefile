@@ -74,7 +74,7 @@ clean:
 
 $(VENV)/.ready-%: pyproject.toml $(VENV)/.created
 	@echo "Installing what 'make $*' needs into $(VENV) (once)"
-	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS_$*)]' \
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.$(if $(EXTRAS_$*),[$(EXTRAS_$*)])' \
 		>$(LOG) 2>&1 || { cat $(LOG) >&2; exit 1; }
 	@touch $@
 
