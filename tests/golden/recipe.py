@@ -181,6 +181,35 @@ def _cases() -> dict[str, Case]:
     cases["cosine"] = Case(groups(30, 120, 3), None, {**whole, "metric": "cosine"})
     for epsilon in (0, 0.05, 1, 10, 1000, inf):
         cases[f"groups, epsilon {epsilon}"] = Case(groups(29, 400, 3), None, {"epsilon": epsilon})
+    return {**cases, **_euclidean_cases()}
+
+
+def _euclidean_cases() -> dict[str, Case]:
+    """Both costs are golden: the same for the Euclidean one."""
+    euclidean = {"cost": "euclidean", "max_centers": "all"}
+    rows = groups(30, 160, 4)
+    cases = {
+        "euclidean, default": Case(groups(31, 300, 3), None, {"cost": "euclidean"}),
+        "euclidean, weights, repeats": Case(
+            integers(32, 120, 2, 8), weights(33, 120, 4), euclidean
+        ),
+        "euclidean, fractional weights": Case(
+            groups(34, 90, 3), weights(35, 90, 1000, 997.0) + 1e-9, euclidean
+        ),
+        "euclidean, few candidates": Case(
+            groups(36, 400, 2), None, {**euclidean, "max_candidates": 50}
+        ),
+        "euclidean, integer grid, greedy": Case(
+            integers(37, 80, 2, 12), None, {**euclidean, "epsilon": 0}
+        ),
+        "euclidean, forty columns": Case(bells(38, 60, 40), None, euclidean),
+        "euclidean, 1e-150": Case(bells(39, 50, 2) * 1e-150, None, euclidean),
+        "euclidean, 1e150": Case(bells(39, 50, 2) * 1e150, None, euclidean),
+    }
+    for epsilon in (0, 0.05, 1, math.inf):
+        for metric in ("euclidean", "manhattan", "cosine"):
+            parameters = {**euclidean, "epsilon": epsilon, "metric": metric}
+            cases[f"euclidean, {metric}, epsilon {epsilon}"] = Case(rows, None, parameters)
     return cases
 
 

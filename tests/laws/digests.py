@@ -12,6 +12,7 @@ if __name__ == "__main__":  # the folder that pytest puts on the path
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
+from golden.recipe import CASES, result_of
 from laws.configurations import CONFIGURATIONS
 from laws.inputs import INPUTS, Input
 
@@ -58,7 +59,7 @@ def large_input() -> Input:
 
 
 def digests(*, large: bool) -> dict[str, str]:
-    """Digest of each input in each configuration, labels of new rows included."""
+    """Digest of each input in each configuration, labels of new rows included; and golden cases."""
     inputs = [data for data in INPUTS if data.name in SMALL]
     assert len(inputs) == len(SMALL)
     if large:
@@ -74,6 +75,9 @@ def digests(*, large: bool) -> dict[str, str]:
             labels = hierarchy.predict(between, hierarchy.n_centers)
             name = f"{data.name}, {configuration.name}"
             found[name] = digest(hierarchy) + hashlib.sha256(labels.tobytes()).hexdigest()
+    for name, case in CASES.items():
+        text = json.dumps(result_of(case), sort_keys=True)
+        found[f"golden, {name}"] = hashlib.sha256(text.encode()).hexdigest()
     return found
 
 

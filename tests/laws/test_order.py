@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,9 @@ from laws.configurations import CONFIGURATIONS, Configuration
 from laws.digests import digest, digests, large_input
 from laws.inputs import INPUTS, Input
 
-from holdfast import HierarchicalKMedian, Hierarchy
+from holdfast import HierarchicalKMedian, Hierarchy, threads
+from holdfast.centers import euclidean
+from holdfast.hierarchy import replay
 
 over_configurations = pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
 over_inputs = pytest.mark.parametrize("data", INPUTS, ids=str)
@@ -328,10 +331,15 @@ FLOATS = ["<f2", "<f4", "<f8", ">f2", ">f4", ">f8", "longdouble"]
 INTS = ["i1", "u1", "<i2", ">i2", "<u2", "<i4", ">i4", "<u4", "<i8", ">i8", "<u8", ">u8"]
 
 
+over_some = pytest.mark.parametrize(
+    "parameters", [{"epsilon": 0}, {"epsilon": 1}, {"cost": "euclidean"}], ids=str
+)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("epsilon", [0, 1])
-def test_floating_dtypes_give_the_same(dtype: str, epsilon: float):
-    model = HierarchicalKMedian(4, epsilon=epsilon)
+@over_some
+def test_floating_dtypes_give_the_same(dtype: str, parameters: dict[str, Any]):
+    model = HierarchicalKMedian(4, **parameters)
     expected = digest(model.fit(FRACTIONS).hierarchy_)
     rows = FRACTIONS.astype(dtype)
     assert (rows == FRACTIONS).all()
@@ -341,17 +349,17 @@ def test_floating_dtypes_give_the_same(dtype: str, epsilon: float):
 
 
 @pytest.mark.parametrize("dtype", INTS)
-@pytest.mark.parametrize("epsilon", [0, 1])
-def test_integer_dtypes_give_the_same(dtype: str, epsilon: float):
-    model = HierarchicalKMedian(4, epsilon=epsilon)
+@over_some
+def test_integer_dtypes_give_the_same(dtype: str, parameters: dict[str, Any]):
+    model = HierarchicalKMedian(4, **parameters)
     expected = digest(model.fit(INTEGERS).hierarchy_)
     assert digest(model.fit(INTEGERS.astype(dtype)).hierarchy_) == expected
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("epsilon", [0, 1])
-def test_layouts_and_containers_give_the_same(layout: str, epsilon: float):
-    model = HierarchicalKMedian(4, epsilon=epsilon)
+@over_some
+def test_layouts_and_containers_give_the_same(layout: str, parameters: dict[str, Any]):
+    model = HierarchicalKMedian(4, **parameters)
     expected = digest(model.fit(FRACTIONS).hierarchy_)
     rows = LAYOUTS[layout](FRACTIONS)
     assert digest(model.fit(rows).hierarchy_) == expected
@@ -414,6 +422,21 @@ def test_one_model_predicts_the_same_in_eight_threads():
     with ThreadPoolExecutor(8) as pool:
         for found in pool.map(lambda _: model.predict(rows), range(40)):
             np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_number_of_cores_changes_nothing(
+    cores: int, monkeypatch: pytest.MonkeyPatch, digests_here: dict[str, str]
+):
+    for module, name in ((threads, "_WORTHWHILE"), (euclidean, "_THREADED"), (replay, "_BLOCK")):
+        monkeypatch.setattr(module, name, 7)  # so that a few rows are shared out as many are
+    started = []
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda t: (started.append(t), start(t))[1])
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    found = digests(large=False)
+    assert (len(started) > 0) == (cores > 1)
+    assert [case for case in found if found[case] != digests_here[case]] == []
 
 
 SIMD = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
