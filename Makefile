@@ -15,26 +15,37 @@ EXTRAS_demo :=
 EXTRAS_test := test
 EXTRAS_browser := browser
 EXTRAS_lint := lint
+EXTRAS_supply := supply
+EXTRAS_sbom := plot,cli,report,dask
 EXTRAS_bench := bench,plot
 EXTRAS_frontier := bench,plot
 EXTRAS_reproduce := reproduce
 EXTRAS_fuzz := test
 
+# What `make oldest` runs with the oldest versions that pyproject.toml allows, unless ARGS says else.
+OLDEST_TESTS := tests/golden tests/test_estimator.py tests/test_import.py tests/laws/test_order.py \
+	tests/stability
+# Old packages use what the newest packages that they need themselves have deprecated.
+OLD_WARNINGS := -W default::DeprecationWarning -W default::FutureWarning
+
 # Two pips must not write to one environment at a time, so `make -j` runs the goals in turn.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint bench frontier reproduce fuzz clean
+.PHONY: help demo test browser lint bench frontier reproduce fuzz oldest lock sbom clean
 
 help:
 	@echo "make demo    cluster the Wine data, compare with the classic methods, write demo-report.html"
 	@echo "make test    run all tests but those that need a browser"
 	@echo "make browser drive the report page in Chromium; installs it from the system's packages"
-	@echo "make lint    check style, formatting and types"
+	@echo "make lint    check style, types, licences and known vulnerabilities"
 	@echo "make bench   measure speed and memory against other clusterers"
 	@echo "make frontier  measure cost against movement, ours and the peers'"
 	@echo "make reproduce   run the paper's experiments into results/ (ARGS=--quick: a first look)"
 	@echo "make fuzz    try new inputs on the fuzz targets, a minute each; ARGS=\"--minutes 5\""
+	@echo "make oldest  run the main tests with the oldest versions of all dependencies"
+	@echo "make lock    write requirements-dev.lock anew: versions and hashes for development"
+	@echo "make sbom    write sbom.cdx.json: what an installation of holdfast consists of"
 	@echo "make clean   remove .venv and everything else that can be made again"
 
 demo: $(VENV)/.ready-demo
@@ -53,6 +64,8 @@ lint: $(VENV)/.ready-lint
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m mypy
+	@$(RUN) supply/licences.py
+	@$(RUN) supply/audit.py
 
 bench: $(VENV)/.ready-bench
 	@$(RUN) benchmarks/run.py $(ARGS)
@@ -66,8 +79,26 @@ reproduce: $(VENV)/.ready-reproduce
 fuzz: $(VENV)/.ready-fuzz
 	@$(RUN) tests/fuzz/run.py $(ARGS)
 
+# In an environment of its own, with a cache of its own for what numba compiles.
+oldest:
+	@mkdir -p .venv-oldest
+	@$(PYTHON) supply/lower_bounds.py >.venv-oldest/constraints.txt
+	@NUMBA_CACHE_DIR=.venv-oldest/numba $(MAKE) --no-print-directory VENV=.venv-oldest \
+		CONSTRAINTS=.venv-oldest/constraints.txt ARGS="$(or $(ARGS),$(OLDEST_TESTS)) $(OLD_WARNINGS)" test
+
+lock: $(VENV)/.created
+	@$(RUN) supply/lock.py
+
+# Of an environment that holds what users install and nothing else.
+sbom: $(VENV)/.ready-supply
+	@$(MAKE) --no-print-directory VENV=.venv-sbom .venv-sbom/.ready-sbom
+	@$(RUN) -m cyclonedx_py environment --pyproject pyproject.toml --mc-type library \
+		--output-reproducible --output-format JSON --output-file sbom.cdx.json $(ARGS) \
+		.venv-sbom/bin/python
+
 clean:
-	@rm -rf $(VENV) build dist fuzz-failures .mypy_cache .pytest_cache .ruff_cache .hypothesis benchmarks/work
+	@rm -rf $(VENV) .venv-oldest .venv-sbom sbom.cdx.json build dist fuzz-failures .mypy_cache \
+		.pytest_cache .ruff_cache .hypothesis benchmarks/work
 	@rm -f demo-report.html
 	@find src tests benchmarks -type d \( -name __pycache__ -o -name '*.egg-info' \) \
 		-prune -exec rm -rf {} + 2>/dev/null || true
@@ -75,6 +106,8 @@ clean:
 $(VENV)/.ready-%: pyproject.toml $(VENV)/.created
 	@echo "Installing what 'make $*' needs into $(VENV) (once)"
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.$(if $(EXTRAS_$*),[$(EXTRAS_$*)])' \
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS_$*)]' \
+		$(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) \
 		>$(LOG) 2>&1 || { cat $(LOG) >&2; exit 1; }
 	@touch $@
 

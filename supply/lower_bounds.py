@@ -47,6 +47,7 @@ def _as_numbers(version: str) -> list[int]:
 
 
 def main() -> int:
+    """Print the constraints."""
     for name, version in sorted(lower_bounds(PROJECT.read_text()).items()):
         print(f"{name}=={version}")
     return 0

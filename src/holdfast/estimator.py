@@ -134,10 +134,10 @@ class HierarchicalKMedian(
     >>> from holdfast import HierarchicalKMedian
     >>> X = np.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
     >>> model = HierarchicalKMedian(n_clusters=2, epsilon=0).fit(X)
-    >>> model.labels_[0] == model.labels_[1] != model.labels_[3]
-    np.True_
-    >>> model.hierarchy_.cut(6).max()
-    np.int32(5)
+    >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[3])
+    True
+    >>> int(model.hierarchy_.cut(6).max())
+    5
     """
 
     def __init__(
