@@ -16,7 +16,7 @@ def test_the_table_is_complete():
     assert len(rows) == 5 * 3 * 2
 
 
-@pytest.mark.parametrize(("name", "method"), CASES, ids=", ".join)
+@pytest.mark.parametrize(("name", "method"), CASES, ids=map(", ".join, CASES))
 def test_no_figure_moves_by_more_than_its_standard_error(name: str, method: str):
     before = [row for row in stored() if (row["data"], row["method"]) == (name, method)]
     after = measure_case(name, method)
