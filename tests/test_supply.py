@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from importlib.metadata import PathDistribution
 from pathlib import Path
 
@@ -30,6 +31,18 @@ def test_the_highest_of_two_bounds_counts():
     assert lower_bounds.lower_bounds(text) == {"b-c": "1.10"}
 
 
+def test_the_lock_file_holds_every_dependency_with_hashes():
+    text = (ROOT / "requirements-dev.lock").read_text()
+    locked = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", text, flags=re.MULTILINE))
+    for name, bound in lower_bounds.lower_bounds(PROJECT).items():
+        if name in tools_of_supply():
+            continue
+        assert name in locked, "run: make lock"
+        assert version_numbers(locked[name]) >= version_numbers(bound)
+    for line in text.splitlines():
+        assert re.fullmatch(r"#.*|[a-z0-9-]+==\S+ --hash=sha256:[0-9a-f]{64}", line), line
+
+
 def test_a_lock_leaves_out_the_project_itself():
     here = {"metadata": {"name": "holdfast", "version": "1"}, "download_info": {"dir_info": {}}}
     hashes = {"archive_info": {"hashes": {"sha256": "ab"}}}
@@ -37,6 +50,16 @@ def test_a_lock_leaves_out_the_project_itself():
     first = {"metadata": {"name": "a", "version": "3"}, "download_info": hashes}
     found = lock.lock_lines({"install": [here, other, first]})
     assert found == ["a==3 --hash=sha256:ab", "zope-x-y==2 --hash=sha256:ab"]
+
+
+def tools_of_supply() -> set[str]:
+    """What writes the lock is not in it."""
+    extra = tomllib.loads(PROJECT)["project"]["optional-dependencies"]["supply"]
+    return {requirement.partition(">=")[0] for requirement in extra}
+
+
+def version_numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)[:3]]
 
 
 def test_ci_runs_make_goals_at_both_ends():
