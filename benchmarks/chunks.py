@@ -10,7 +10,7 @@ from tasks import HERE, Group, Numbers, Results, Settings, Task, run_python
 
 SIZES = (5e5, 5e6, 5e7)
 CAPPED_ROWS = 5e6
-CAPS = (1 << 22, 1 << 20)
+CAPS = (1 << 21, 1 << 18)
 GIGABYTE = 1e9
 
 

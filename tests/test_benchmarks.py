@@ -115,7 +115,7 @@ def test_table_of_all_groups_follows_from_the_figures(tmp_path: Path):
     assert figures["exponent of naive counting"]["peer"] == pytest.approx(3.0)
     extrapolated = [row["peer"] for row in rows if row["against"] == "naive, extrapolated"]
     assert extrapolated == [pytest.approx(1e9)]
-    capped = figures["5,000,000 x 3 under a cap of 4,194,304: k-median cost, k = 100"]
+    capped = figures["5,000,000 x 3 under a cap of 2,097,152: k-median cost, k = 100"]
     assert capped["ratio"] == pytest.approx(1.01)
     shown = {row["what"] for row in rows if row["limit"] is None}
     for what in (

@@ -81,7 +81,7 @@ def test_cells_are_the_smallest_that_are_few_enough(rows, cap):
 
 
 def test_cap_is_a_fixed_number():
-    assert MAX_CELLS == 4_194_304
+    assert MAX_CELLS == 2_097_152
 
 
 def test_sketches_of_other_grids_are_not_merged():

@@ -46,7 +46,7 @@ def fit_chunks(
         returns an iterator over chunks. An iterator can be given where no labels are asked for.
     columns : iterable of str, default=None
         Which columns of tables and files count; all by default.
-    max_cells : int, default=4194304
+    max_cells : int, default=2097152
         At most so many distinct rows or cells are clustered.
     labels : str or path-like, default=None
         Write the labels of all rows there in a second pass: one column ``label`` in the order of

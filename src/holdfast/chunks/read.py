@@ -168,7 +168,7 @@ def read_schema(path: Path) -> Any:
             with pa.csv.open_csv(path) as reader:
                 yield reader.schema
         else:
-            with pa.memory_map(str(path)) as file:
+            with pa.OSFile(str(path)) as file:
                 yield _open_arrow(file).schema
 
     return next(_blame_file(path, read))
@@ -177,8 +177,9 @@ def read_schema(path: Path) -> Any:
 def _read_parquet(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    # pre_buffer would read whole row groups, which may be as large as the file, ahead
-    with pq.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
+    # pre_buffer would read whole row groups, which may be as large as the file, ahead; the pages of
+    # a memory map would count as memory in use
+    with pq.ParquetFile(path, memory_map=False, pre_buffer=False) as file:
         _check_there(path, columns, file.schema_arrow.names)
         chosen = None if columns is None else list(columns)
         yield from file.iter_batches(batch_size=chunk_rows, columns=chosen, use_threads=False)
@@ -205,7 +206,7 @@ def _read_csv(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) -> I
 def _read_arrow(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) -> Iterator[Any]:
     import pyarrow as pa
 
-    with pa.memory_map(str(path)) as file:
+    with pa.OSFile(str(path)) as file:
         opened = _open_arrow(file)
         batches = opened
         if hasattr(opened, "num_record_batches"):  # a file, not a stream

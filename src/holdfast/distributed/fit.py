@@ -49,7 +49,7 @@ def fit(
         Paths are those of Parquet files that all workers can read.
     columns : iterable of str, default=None
         Which columns of a dataframe or of files count; all by default.
-    max_cells : int, default=4194304
+    max_cells : int, default=2097152
         At most so many distinct rows travel and are clustered; see
         :func:`holdfast.fit_chunks`.
 

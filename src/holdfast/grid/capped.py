@@ -20,8 +20,8 @@ from holdfast.grid.sketch import MAX_WEIGHT, Sketch
 
 __all__ = ["MAX_CELLS", "Cap", "CappedSketch"]
 
-MAX_CELLS = 1 << 22
-"""The default: 4,194,304 cells, which in three dimensions are clustered in under 2 GB."""
+MAX_CELLS = 1 << 21
+"""The default: 2,097,152 cells, which in three dimensions are sketched and clustered in 1 GB."""
 
 _COARSEST = 1100  # beyond all doubles
 
