@@ -108,3 +108,16 @@ def test_cap_that_cannot_be_reached_is_an_error():
         sketch_all(Cap(1, 0, random_shift=False), rows)
     with pytest.raises(ValueError, match="root_box"):
         sketch_all(Cap(2, 0, random_shift=False, boxed=True), rows)
+
+
+def test_far_rows_widen_the_cells_whenever_they_come():
+    """Cells are numbered by 64 bits: a coordinate of 2^61 sides or more needs wider ones."""
+    cap = Cap(20, 0)
+    near = np.random.RandomState(0).standard_normal((40, 2)) * 1e-12
+    far = np.array([[1e20, 0.0]])
+    whole = sketch_all(cap, np.concatenate((near, far)))
+    assert whole.exponent == whole._least_exponent()
+    assert len(whole) < 20
+    assert sketch_all(cap, near) + sketch_all(cap, far) == whole
+    assert sketch_all(cap, far) + sketch_all(cap, near) == whole
+    assert sketch_all(cap, near).add(Sketch.from_rows(far)) == whole
