@@ -214,7 +214,7 @@ MAX_CENTERS = st.sampled_from([None, "all", 1, 3, 10])
 TREE = Target(
     check_fit,
     fit_cases(
-        24,
+        16,
         epsilon=EPSILONS,
         max_centers=MAX_CENTERS,
         random_shift=st.booleans(),
@@ -224,7 +224,7 @@ TREE = Target(
 EUCLIDEAN = Target(
     check_euclidean_fit,
     fit_cases(
-        8,
+        7,
         cost=st.just("euclidean"),
         metric=st.sampled_from(["euclidean", "euclidean", "manhattan", "cosine"]),
         epsilon=EPSILONS,
