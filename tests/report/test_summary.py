@@ -236,6 +236,27 @@ def test_wrong_arguments_are_refused(rows, options, message):
         build(rows, **options)
 
 
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.zeros((20, 3)),
+        np.repeat([[0.0, 0.0], [1.0, 1.0]], 10, axis=0),
+        np.column_stack((np.arange(20), np.ones(20, dtype=np.int64))),
+        np.random.default_rng(0).normal(size=(8, 40)),
+    ],
+    ids=["equal rows", "two places", "integers and a constant column", "few rows, many columns"],
+)
+def test_data_without_much_in_them_have_a_page(X):
+    report = build(X, n_clusters=2, methods=["ward"], trials=2)
+    assert report.verdict.startswith("When 5% of the rows go")
+    assert len(report.content["data"]["columns"]) == min(X.shape[1], 12)
+
+
+def test_values_that_overflow_are_refused(rows):
+    with pytest.raises(ValueError, match="too large for sums of squared distances"):
+        build(rows * 1e160)
+
+
 def test_few_rows_are_refused():
     with pytest.raises(ValueError, match="at least 8 rows; got 7"):
         build(np.arange(14.0).reshape(7, 2), n_clusters=2)

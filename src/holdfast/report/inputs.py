@@ -133,6 +133,7 @@ def check_inputs(
     n, d = clustered.shape
     if n < LEAST_ROWS:
         raise ValueError(f"a report needs at least {LEAST_ROWS} rows; got {n}.")
+    _check_range(clustered)
     most = n // 2
     if not 2 <= n_clusters <= min(most, MOST_CLUSTERS):
         raise ValueError(
@@ -169,6 +170,17 @@ def check_inputs(
         notify=progress if callable(progress) else _say_nothing,
         progress=progress is True,
     )
+
+
+def _check_range(rows: Rows) -> None:
+    """Reject values whose squared distances, summed over rows, are no longer numbers."""
+    with np.errstate(over="ignore"):
+        largest = rows.shape[0] * (np.ptp(rows, axis=0) ** 2).sum()
+    if not np.isfinite(largest):
+        raise ValueError(
+            f"X has values up to {np.abs(rows).max():.3g}, too large for sums of squared distances; "
+            f"divide its columns by their standard deviation first."
+        )
 
 
 def _say_nothing(what: str, number: int, total: int) -> None:

@@ -56,9 +56,9 @@ def _principal_axes(
     rows: NDArray[np.float64], shown: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Coordinates on the first two principal axes, and their shares of the variance."""
-    if rows.shape[1] == 1:
+    varies = bool((rows != rows[0]).any())
+    if rows.shape[1] == 1 or not varies:
         flat = np.zeros(shown.size)
-        return np.column_stack((rows[shown, 0], flat)), np.array([1.0, 0.0])
+        return np.column_stack((rows[shown, 0], flat)), np.array([float(varies), 0.0])
     pca = PCA(n_components=2, random_state=0).fit(rows)
-    shares = np.nan_to_num(pca.explained_variance_ratio_)
-    return pca.transform(rows[shown]), shares
+    return pca.transform(rows[shown]), pca.explained_variance_ratio_
