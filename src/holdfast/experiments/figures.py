@@ -114,7 +114,7 @@ def _set_up(axes: "Axes", panel: Panel, rows: Records, series: str) -> None:
         axes.set_ylabel(_EQ1)
         use_log_scale(axes)
         top = max(float(values[:, 1].max()) * 1.6, 2.0)
-        axes.set_ylim(0.8 * float(min(row["floor"] for row in rows)), top)
+        axes.set_ylim(0.62 * float(min(row["floor"] for row in rows)), top)
     if panel["x"] == "delete":
         deletes = panel["delete"]
         names = ["1 row" if d == 1 else f"{d:.0%}" for d in deletes]

@@ -138,7 +138,14 @@ def label_ends(axes: "Axes", labels: list[EndLabel]) -> None:
             color=label.color,
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": label.color, "shrinkB": 1},
+            bbox={"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none"},
+            arrowprops={
+                "arrowstyle": "-",
+                "linewidth": 0.4,
+                "color": label.color,
+                "shrinkA": 0,
+                "shrinkB": 1,
+            },
         )
 
 
