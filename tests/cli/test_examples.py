@@ -6,19 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import typer
-from sklearn.datasets import load_wine
 
 from holdfast.cli.app import app
 
 PROGRAM = Path(sys.executable).with_name("holdfast")
 COMMANDS = typer.main.get_command(app).commands
-
-
-@pytest.fixture
-def wine(folder):
-    load_wine(as_frame=True).data.to_csv(folder / "wine.csv", index=False)
 
 
 def examples_in(text: str) -> list[str]:
@@ -41,9 +34,10 @@ def run_line(line: str, holdfast) -> None:
     assert done.code == 0, (line, done.err)
 
 
-def test_examples_of_the_help_run_as_written(holdfast, wine):
+def test_examples_of_the_help_run_as_written(holdfast):
     seen = set()
-    for name in COMMANDS:
+    first = ["demo", "fit"]  # what the others use
+    for name in [*first, *(name for name in COMMANDS if name not in first)]:
         shown = holdfast(name, "--help")
         assert shown.code == 0
         examples = examples_in(shown.out)

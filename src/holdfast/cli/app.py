@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import cut, diff, fit, predict, update
+from holdfast.cli import (
+    audit,
+    cut,
+    demo,
+    diff,
+    fit,
+    match,
+    predict,
+    report,
+    reproduce,
+    tune,
+    update,
+)
 from holdfast.cli.options import spread_groups
 from holdfast.cli.program import guard_command
 
@@ -61,3 +73,9 @@ _add("predict", predict.predict, predict.EXAMPLES)
 _add("cut", cut.cut, cut.EXAMPLES)
 _add("update", update.update, update.EXAMPLES)
 _add("diff", diff.diff, diff.EXAMPLES)
+_add("audit", audit.audit, audit.EXAMPLES)
+_add("tune", tune.tune, tune.EXAMPLES)
+_add("match", match.match, match.EXAMPLES)
+_add("report", report.report, report.EXAMPLES)
+_add("reproduce", reproduce.reproduce, reproduce.EXAMPLES)
+_add("demo", demo.demo, demo.EXAMPLES)

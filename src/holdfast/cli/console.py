@@ -1,5 +1,6 @@
 """Results on standard output, everything else on standard error."""
 
+import io
 import json
 import os
 import sys
@@ -66,8 +67,12 @@ class Console:
             table.add_column(Text(name), justify="right" if right else "left", no_wrap=True)
         for line in lines:
             table.add_row(*map(Text, line))
-        width = None if file.isatty() else 10_000  # a pipe has no edge to cut lines at
-        Screen(file=file, width=width, highlight=False).print(table)
+        if file.isatty():
+            Screen(file=file, highlight=False).print(table)
+        else:  # a pipe has no edge to cut lines at, and no use for blanks at their ends
+            text = io.StringIO()
+            Screen(file=text, width=10_000, highlight=False).print(table)
+            print(*(line.rstrip() for line in text.getvalue().splitlines()), sep="\n", file=file)
         file.flush()
 
     def say(self, text: str) -> None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.console import Console, list_names
+from holdfast.cli.console import Console
 from holdfast.cli.options import (
     Chunked,
     Clusters,
@@ -13,6 +13,7 @@ from holdfast.cli.options import (
     OutputOptions,
     ReadOptions,
     TalkOptions,
+    Weights,
 )
 from holdfast.cli.parse import parse_cost, parse_counts, parse_epsilon, parse_seed
 from holdfast.cli.problems import InputProblem, blame_input
@@ -42,6 +43,7 @@ def fit(
     output: OutputOptions,
     talk: TalkOptions,
     clusters: Clusters = "8",
+    weights: Weights = None,
     chunked: Chunked = False,
 ) -> None:
     """Cluster a table: one row out for each row in, one column of labels for each K.
@@ -66,11 +68,11 @@ def fit(
     if chunked:
         from holdfast.cli.chunked import fit_in_parts
 
-        if column.weights:
+        if weights:
             raise InputProblem("--weights does not go with --chunked.")
         fit_in_parts(estimator, data, column, keep, output.out, ks, console)
         return
-    dataset = _read(data, read, column, keep.like, console)
+    dataset = _read(data, read, column, weights, keep.like, console)
     expected = _expect_seconds(estimator, dataset, console)
     with console.bar(f"clustering {dataset.rows.shape[0]:,} rows", expected), blame_input():
         estimator.fit(dataset.rows, sample_weight=dataset.weight)
@@ -104,14 +106,19 @@ def build_estimator(
 
 
 def _read(
-    path: str, read: ReadOptions, column: ColumnOptions, like: str | None, console: Console
+    path: str,
+    read: ReadOptions,
+    column: ColumnOptions,
+    weights: str | None,
+    like: str | None,
+    console: Console,
 ) -> "Dataset":
-    from holdfast.cli.dataset import prepare_like, prepare_table
+    from holdfast.cli.dataset import announce, prepare_like, prepare_table
     from holdfast.cli.tables import read_table
 
     table = read_table(path, read, console)
     if like is None:
-        dataset = prepare_table(table, column, console)
+        dataset = prepare_table(table, column, console, weights)
     else:
         from holdfast.cli.models import load_model
 
@@ -125,15 +132,10 @@ def _read(
             load_model(like).preparation,
             console,
             id_name=column.id,
-            weights=column.weights,
+            weights=weights,
             positional=not table.named,
         )
-    scaled = "each divided by a power of two near its standard deviation"
-    console.notice(
-        f"{dataset.rows.shape[0]:,} rows, {dataset.rows.shape[1]:,} columns: "
-        f"{list_names(dataset.preparation.columns)}; "
-        f"{scaled if dataset.preparation.scale else 'not scaled'}."
-    )
+    announce(dataset, console)
     return dataset
 
 

@@ -15,11 +15,13 @@ __all__ = [
     "DataFile",
     "FitOptions",
     "KeepOptions",
+    "MeasureOptions",
     "ModelFile",
     "OutputOptions",
     "ReadOptions",
     "Seed",
     "TalkOptions",
+    "Weights",
     "spread_groups",
 ]
 
@@ -59,6 +61,32 @@ Chunked = Annotated[
         rich_help_panel=_READING,
     ),
 ]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="COLUMN",
+        help="How often each row counts.",
+        rich_help_panel=_COLUMNS,
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """How carefully stability is measured."""
+
+    trials: Annotated[
+        int, typer.Option("--trials", min=1, help="Changed tables for each number.")
+    ] = 30
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="Seeds of methods that are random.")
+    ] = 5
+    seed: Seed = 0
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", help="Processes; -1 is all cores. They change no number.")
+    ] = -1
 
 
 @dataclass(frozen=True)
@@ -125,16 +153,6 @@ class ColumnOptions:
             "--id",
             metavar="COLUMN",
             help="What names a row; without it rows are numbered from 0.",
-            rich_help_panel=_COLUMNS,
-            show_default=False,
-        ),
-    ] = None
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            "--weights",
-            metavar="COLUMN",
-            help="How often each row counts.",
             rich_help_panel=_COLUMNS,
             show_default=False,
         ),

@@ -1,5 +1,6 @@
 """Bars with the time left, on a terminal, for what takes longer than two seconds."""
 
+import sys
 import threading
 import time
 from types import TracebackType
@@ -28,6 +29,9 @@ class Bar:
 
     def update(self, done: float, total: float) -> None:
         """Say how far the work is."""
+
+    def rename(self, what: str) -> None:
+        """Say what is being done now."""
 
 
 class _TerminalBar(Bar):
@@ -62,6 +66,9 @@ class _TerminalBar(Bar):
     def update(self, done: float, total: float) -> None:
         self._known = (done, max(total, done, 1.0))
 
+    def rename(self, what: str) -> None:
+        self._what = what
+
     def _share(self) -> tuple[float, float] | None:
         """How much of how much is done, as far as anybody can know."""
         if self._known is not None:
@@ -83,9 +90,13 @@ class _TerminalBar(Bar):
             TextColumn("{task.fields[left]}"),
             TimeElapsedColumn(),
         ]
-        with Progress(*columns, console=Screen(stderr=True), transient=True) as progress:
+        screen = Screen(file=sys.stderr)
+        with Progress(
+            *columns, console=screen, transient=True, redirect_stdout=False, redirect_stderr=False
+        ) as progress:
             task = progress.add_task(self._what, total=None, left="")
             while True:
+                progress.update(task, description=self._what)
                 share = self._share()
                 if share is not None:
                     progress.update(

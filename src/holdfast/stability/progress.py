@@ -2,8 +2,12 @@
 
 import sys
 import time
+from collections.abc import Callable
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "Shown"]
+
+Shown = bool | Callable[[int, int], None]
+"""Whether to show progress; or who is told, each time, how much of how much is done."""
 
 _QUIET_SECONDS = 2.0  # shorter work shows nothing
 _SECONDS_BETWEEN = {True: 0.2, False: 10.0}  # on a terminal, elsewhere
@@ -16,15 +20,17 @@ class Progress:
     ----------
     total : int
         Number of fits.
-    enabled : bool
+    enabled : bool or callable
+        A function is called with what is done and what there is, and nothing is written.
     noun : str, default="fits"
         What is counted.
     """
 
-    def __init__(self, total: int, enabled: bool, noun: str = "fits") -> None:
+    def __init__(self, total: int, enabled: Shown, noun: str = "fits") -> None:
         self.total = total
         self.noun = noun
-        self.enabled = enabled
+        self.enabled = enabled is True
+        self.tell = enabled if callable(enabled) else None
         self.done = 0
         self.known = 0
         self.start = time.monotonic()
@@ -34,15 +40,21 @@ class Progress:
     def skip(self, count: int) -> None:
         """Count fits that an earlier run has done: they say nothing about speed."""
         self.known += count
+        self._tell()
 
     def advance(self, count: int) -> None:
         """Count fits done now, and show where things stand if it is time to."""
         self.done += count
+        self._tell()
         now = time.monotonic()
         due = now - self.shown >= _SECONDS_BETWEEN[self.on_terminal]
         if self.enabled and due and now - self.start >= _QUIET_SECONDS:
             self.shown = now
             self._write(self.describe(now - self.start))
+
+    def _tell(self) -> None:
+        if self.tell is not None:
+            self.tell(self.done + self.known, self.total)
 
     def describe(self, elapsed: float) -> str:
         """Share done and time left, at the speed so far."""

@@ -16,7 +16,7 @@ from holdfast.stability.blocks import Block
 from holdfast.stability.checkpoint import Checkpoint, describe_plan
 from holdfast.stability.measures import check_measure
 from holdfast.stability.plan import Plan, build_plan
-from holdfast.stability.progress import Progress
+from holdfast.stability.progress import Progress, Shown
 from holdfast.stability.result import SensitivityResult
 from holdfast.stability.schedule import check_n_jobs, limit_threads, run_units
 from holdfast.stability.trials import Job, fit_bases
@@ -45,7 +45,7 @@ def average_sensitivity(
     coupling: str = "same_seed",
     n_jobs: int | None = -1,
     random_state: Any = 0,
-    progress: bool = False,
+    progress: Shown = False,
     checkpoint: str | os.PathLike[str] | None = None,
     method: str = "auto",
 ) -> SensitivityResult:
@@ -88,8 +88,9 @@ def average_sensitivity(
     random_state : int, RandomState, Generator or None, default=0
         One 64-bit seed comes out of it; trial j is a function of it, of the kind of change and
         of j.
-    progress : bool, default=False
-        Show the time left on standard error, from two seconds on.
+    progress : bool or callable, default=False
+        Show the time left on standard error, from two seconds on. A function is called with the
+        number of fits done and of all fits instead.
     checkpoint : path, default=None
         A folder for finished blocks of trials: the same call continues where it was interrupted,
         also with more `trials` or another `measure`. Needs an integer `random_state`. Not used
@@ -168,7 +169,7 @@ def measure_plan(
     plan: Plan,
     measure: str,
     n_processes: int,
-    progress: bool,
+    progress: Shown,
     checkpoint: str | os.PathLike[str] | None = None,
     per_row: bool = False,
 ) -> Measured:
@@ -227,7 +228,7 @@ def has_exact_deletions(plan: Plan) -> bool:
     )
 
 
-def _exact_deletions(plan: Plan, measure: str, progress: bool) -> SensitivityResult:
+def _exact_deletions(plan: Plan, measure: str, progress: Shown) -> SensitivityResult:
     """All single deletions for each seed, without refits."""
     from holdfast.stability.deletions import matched_after_deletions
 

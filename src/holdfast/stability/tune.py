@@ -15,6 +15,7 @@ from holdfast.seeding import seed_from
 from holdfast.stability.keys import repeat_seeds
 from holdfast.stability.measures import check_measure
 from holdfast.stability.plan import check_count, check_rows
+from holdfast.stability.progress import Progress, Shown
 from holdfast.stability.sensitivity import average_sensitivity
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def tune_epsilon(
     measure: str = "symmetric_difference",
     n_jobs: int | None = -1,
     random_state: Any = 0,
+    progress: Shown = False,
 ) -> EpsilonSearch:
     """Find the epsilon of `HierarchicalKMedian` for a sensitivity or a cost one can live with.
 
@@ -153,6 +155,9 @@ def tune_epsilon(
         None is "all" where that needs no refits (tree cost, ``delete=1``), otherwise 100.
     repeats, measure, n_jobs, random_state
         As for `average_sensitivity`. All values of epsilon share trials and seeds.
+    progress : bool or callable, default=False
+        Show the time left on standard error, from two seconds on. A function is called with the
+        number of values tried and the most that will be instead.
 
     Returns
     -------
@@ -193,8 +198,18 @@ def tune_epsilon(
         return _Point(epsilon, float(result.mean[0, 0]), float(result.standard_error[0, 0]), cost)
 
     greedy = _mean_cost(clone(model).set_params(epsilon=0.0), rows, int(k), seeds)
-    points = [try_value(epsilon) for epsilon in grid]
-    chosen = _search(points, _Goal(target, limit, greedy), try_value, refinements)
+    shown = Progress(len(grid) + refinements, progress, "values of epsilon")
+
+    def try_and_count(epsilon: float) -> _Point:
+        point = try_value(epsilon)
+        shown.advance(1)
+        return point
+
+    try:
+        points = [try_and_count(epsilon) for epsilon in grid]
+        chosen = _search(points, _Goal(target, limit, greedy), try_and_count, refinements)
+    finally:
+        shown.close()
     return _describe_search(points, chosen, target, limit, greedy, measure)
 
 

@@ -1,0 +1,232 @@
+"""``holdfast match``: today's clusters get the names they had yesterday."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli.console import Console, list_names
+from holdfast.cli.options import OutputOptions, ReadOptions, TalkOptions
+from holdfast.cli.parse import parse_names
+from holdfast.cli.problems import InputProblem, blame_input
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from holdfast.cli.tables import DataTable
+
+__all__ = ["EXAMPLES", "match"]
+
+EXAMPLES = (
+    "holdfast fit wine.csv -k 4 --seed 1 --quiet --out today.csv",
+    "holdfast match labels.csv today.csv --id row --out renamed.csv",
+)
+
+
+def match(
+    old: Annotated[
+        str, typer.Argument(metavar="OLD", help="Yesterday's labels, as fit writes them.")
+    ],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Today's labels.")],
+    read: ReadOptions,
+    output: OutputOptions,
+    talk: TalkOptions,
+    id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="What names a row in both tables; without it, row i is row i.",
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="A,B,...",
+            help="Columns of labels; without it, all columns cluster_... that both tables have.",
+        ),
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option("--noise", metavar="LABEL", help="A label that means no cluster, such as -1."),
+    ] = None,
+) -> None:
+    """Rename the clusters of NEW so that they keep the names they had in OLD.
+
+    Clusters are matched one to one with the largest number of rows in common; a cluster without a
+    partner gets a name that OLD does not have. The table that comes out is NEW, with its labels
+    renamed. The summary says how many of the rows in both tables changed cluster.
+    """
+    from holdfast.cli.outputs import TABLE_ENDINGS, check_targets, write_table
+    from holdfast.cli.tables import read_table
+
+    console = Console("match", talk, table_on_stdout=output.out == "-" and not talk.json)
+    check_targets({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(old, new))
+    if old == new == "-":
+        raise InputProblem("only one of the two tables can be standard input.")
+    before, after = read_table(old, read, console), read_table(new, read, console)
+    names = _choose_columns(before, after, parse_names("--columns", columns))
+    for table in (before, after):
+        if id is not None and id not in table.data.column_names:
+            raise InputProblem(f"--id: {table.source} has no column {id!r}.")
+    renamed = after.data
+    summaries = []
+    for name in names:
+        labels, summary = _match_column(before, after, name, id, noise)
+        summaries.append({"column": name, **summary})
+        renamed = renamed.set_column(renamed.column_names.index(name), name, labels)
+    if output.out != "-":
+        write_table(output.out, renamed)
+    _show(summaries, renamed, output.out, console)
+
+
+def _choose_columns(
+    before: "DataTable", after: "DataTable", asked: tuple[str, ...]
+) -> tuple[str, ...]:
+    for table in (before, after):
+        absent = [name for name in asked if name not in table.data.column_names]
+        if absent:
+            raise InputProblem(f"--columns: {table.source} has no column {list_names(absent)}.")
+    if asked:
+        return asked
+    both = [name for name in after.data.column_names if name in before.data.column_names]
+    found = tuple(name for name in both if name.startswith("cluster_"))
+    if not found:
+        raise InputProblem(
+            f"{before.source} and {after.source} have no column cluster_... in common; name the "
+            f"columns of labels with --columns. They share {list_names(both) or 'none'}."
+        )
+    return found
+
+
+def _match_column(
+    before: "DataTable", after: "DataTable", name: str, id: str | None, noise: str | None
+) -> "tuple[pa.Array, dict[str, Any]]":
+    """Rename one column; rows without a label keep none."""
+    import numpy as np
+    import pyarrow as pa
+
+    from holdfast import match_labels
+
+    old_labels, old_present = _labels(before, name)
+    new_labels, new_present = _labels(after, name)
+    old_ids, new_ids = _ids(before, id), _ids(after, id)
+    if id is None and old_ids.size != new_ids.size:
+        raise InputProblem(
+            f"{before.source} has {old_ids.size:,} rows and {after.source} has {new_ids.size:,}; "
+            "say with --id which rows are the same."
+        )
+    if old_ids.dtype.kind != new_ids.dtype.kind:
+        old_ids, new_ids = old_ids.astype(np.str_), new_ids.astype(np.str_)
+    plain: Any = noise
+    if noise is not None and old_labels.dtype.kind in "iu":
+        try:
+            plain = int(noise)
+        except ValueError:
+            raise InputProblem(f"--noise: the labels are numbers; got {noise!r}.") from None
+    with blame_input():
+        found = match_labels(
+            old_labels[old_present],
+            new_labels[new_present],
+            reference_ids=old_ids[old_present],
+            new_ids=new_ids[new_present],
+            noise=plain,
+        )
+    whole: NDArray[Any] = np.zeros(new_labels.size, dtype=found.dtype)
+    whole[new_present] = found
+    summary = _summarise(old_labels[old_present], found, old_ids[old_present], new_ids[new_present])
+    return pa.array(whole, mask=~new_present), summary
+
+
+def _labels(table: "DataTable", name: str) -> "tuple[NDArray[Any], NDArray[np.bool_]]":
+    """Labels, and which rows have one."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = table.data.column(name).combine_chunks()
+    present = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    if not present.any():
+        raise InputProblem(f"column {name} of {table.source} has no labels.")
+    if pa.types.is_integer(column.type):
+        return column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), present
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        texts = column.fill_null("").to_numpy(zero_copy_only=False)
+        return texts.astype(np.str_), present
+    raise InputProblem(
+        f"column {name} of {table.source} holds {column.type}; labels are integers or texts."
+    )
+
+
+def _ids(table: "DataTable", id: str | None) -> "NDArray[Any]":
+    import numpy as np
+    import pyarrow as pa
+
+    if id is None:
+        return np.arange(table.data.num_rows)
+    column = table.data.column(id)
+    if column.null_count:
+        raise InputProblem(f"column {id} of {table.source} has rows without an id.")
+    ids = np.asarray(column.to_numpy())
+    if not pa.types.is_integer(column.type):
+        ids = np.asarray(column.cast(pa.string()).to_numpy()).astype(np.str_)
+    distinct, times = np.unique(ids, return_counts=True)
+    if distinct.size < ids.size:
+        raise InputProblem(
+            f"column {id} of {table.source} must name each row once; {distinct[times.argmax()]} "
+            f"occurs {times.max():,} times."
+        )
+    return ids
+
+
+def _summarise(
+    old: "NDArray[Any]", new: "NDArray[Any]", old_ids: "NDArray[Any]", new_ids: "NDArray[Any]"
+) -> dict[str, Any]:
+    import numpy as np
+
+    _, rows_before, rows_after = np.intersect1d(
+        old_ids, new_ids, assume_unique=True, return_indices=True
+    )
+    moved = int((old[rows_before] != new[rows_after]).sum())
+    before, after = set(old.tolist()), set(new.tolist())
+    return {
+        "n_common": int(rows_before.size),
+        "n_gone": int(old_ids.size - rows_before.size),
+        "n_new": int(new_ids.size - rows_before.size),
+        "n_moved": moved,
+        "moved_share": moved / rows_before.size,
+        "clusters_gone": sorted(before - after),
+        "clusters_new": sorted(after - before),
+    }
+
+
+def _show(summaries: list[dict[str, Any]], renamed: "pa.Table", out: str, console: Console) -> None:
+    from holdfast.cli.outputs import write_table
+
+    if console.talk.json:
+        rows = {"rows": renamed.to_pydict()} if out == "-" else {}
+        files = {"out": None if out == "-" else out}
+        console.show_json({"columns": summaries, "files": files, **rows})
+        return
+    if out == "-":
+        write_table("-", renamed)
+    console.show_table(
+        ["labels", "in both", "gone", "new", "moved", "share", "clusters gone", "clusters new"],
+        [
+            [
+                s["column"],
+                f"{s['n_common']:,}",
+                f"{s['n_gone']:,}",
+                f"{s['n_new']:,}",
+                f"{s['n_moved']:,}",
+                f"{s['moved_share']:.1%}",
+                " ".join(map(str, s["clusters_gone"])) or "-",
+                " ".join(map(str, s["clusters_new"])) or "-",
+            ]
+            for s in summaries
+        ],
+    )
+    if out != "-":
+        console.notice(f"wrote {out}")

@@ -1,0 +1,167 @@
+"""audit and tune print what the library measures."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import holdfast as library
+from holdfast import baselines, cli
+from holdfast.cli.audit import METHODS
+
+FAST = ("--columns", "height,width", "--trials", 4, "--repeats", 2, "--jobs", 1)
+
+
+def rows_of(path):
+    table = pa.csv.read_csv(path)
+    x = np.column_stack([table.column(n).to_numpy() for n in ("height", "width")])
+    return x / 2.0 ** np.rint(np.log2(x.std(axis=0)))
+
+
+def test_audit_measures_what_the_library_measures(holdfast, people):
+    done = holdfast(
+        "audit", people, *FAST, "--methods", "ours,ward", "-k", "3,4", "--delete", "1,5%", "--json",
+        "-o", "audit.csv",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    record = json.loads(done.out)
+    assert (record["trials"], record["repeats"], record["n_used"]) == (4, 2, 60)
+    found = {(r["method"], r["k"], r["delete"]): r for r in record["results"]}
+    assert len(found) == 8
+    x = rows_of(people)
+    for method, clusterer in (
+        ("ours", library.HierarchicalKMedian()),
+        ("ward", baselines.ward_linkage()),
+    ):
+        r = library.average_sensitivity(
+            clusterer, x, n_clusters=[3, 4], delete=[1, 0.05], trials=4, repeats=2,
+            measure="moved_share", n_jobs=1,
+        )  # fmt: skip
+        for c, delete in enumerate(("1", "5%")):
+            for j, k in enumerate((3, 4)):
+                assert found[method, k, delete]["mean"] == r.mean[c, j]
+                assert found[method, k, delete]["standard_error"] == pytest.approx(
+                    r.standard_error[c, j]
+                )
+    labels = baselines.ward_linkage().fit(x, 0).cut(3)
+    assert found["ward", 3, "1"]["cost"] == pytest.approx(library.k_median_cost(x, labels))
+    written = pa.csv.read_csv("audit.csv").to_pylist()
+    assert [(w["method"], w["k"]) for w in written] == [
+        (r["method"], r["k"]) for r in record["results"]
+    ]
+
+
+def test_audit_prints_a_table_with_standard_errors(holdfast, people):
+    methods = ",".join(METHODS)
+    done = holdfast("audit", people, *FAST, "--methods", methods, "-k", 3, "--delete", "5%")
+    assert done.code == 0, done.err
+    header, *lines = done.out.splitlines()
+    assert header.split() == ["clusters", "deleted", "method", "moved", "±", "cost"]
+    assert {line.split()[2] for line in lines} == set(METHODS)
+    assert all(line.split()[3].endswith("%") and line.split()[4].endswith("%") for line in lines)
+
+
+def test_audit_continues_from_a_checkpoint(holdfast, people, folder, monkeypatch):
+    use = ("audit", people, *FAST, "--methods", "ward,single", "-k", 3, "--checkpoint", "runs")
+    first = holdfast(*use, "--json")
+    assert first.code == 0, first.err
+    assert sorted(p.name for p in (folder / "runs").iterdir()) == ["single", "ward"]
+    from holdfast.stability import schedule
+
+    def forbidden(*arguments):
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(schedule, "run_block", forbidden)
+    again = holdfast(*use, "--json")
+    assert again.out == first.out
+    fresh = holdfast(*use[:-1], "elsewhere")
+    assert "measured again" in fresh.err
+    other = holdfast(*use, "--seed", 1)
+    assert other.code == 2
+    assert "belongs to another run" in other.err
+
+
+def test_interrupted_audits_write_nothing_and_say_how_to_go_on(
+    holdfast, people, folder, monkeypatch
+):
+    from dataclasses import replace
+
+    real = library.average_sensitivity
+
+    def interrupted(*arguments, **options):
+        return replace(real(*arguments, **options), complete=False, note="interrupted")
+
+    monkeypatch.setattr("holdfast.stability.average_sensitivity", interrupted)
+    done = holdfast(
+        "audit", people, *FAST, "--methods", "ward", "-k", 3, "--checkpoint", "runs", "-o", "a.csv"
+    )
+    assert (done.code, done.out) == (130, "")
+    assert "the same command continues" in done.err
+    assert not (folder / "a.csv").exists()
+
+
+def test_a_method_that_fails_does_not_stop_the_others(holdfast, people, monkeypatch):
+    def fail():
+        raise MemoryError
+
+    monkeypatch.setattr(baselines, "bisecting_kmeans", fail)
+    done = holdfast("audit", people, *FAST, "--methods", "bisecting,ward", "-k", 3)
+    assert done.code == 1
+    assert "ward" in done.out
+    assert "1 of the methods failed. bisecting: not enough memory" in done.err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (["--methods", "ours,wards"], "--methods knows ours, ours-euclidean"),
+        (["--delete", "100%"], "--delete must be"),
+        (["--delete", "none"], "--delete must be"),
+        (["-k", "58", "--delete", "5%"], "at most the number of rows left"),
+        (["--measure", "ari"], "--measure must be one of"),
+        (["--checkpoint", "people.csv"], "is a file"),
+    ],
+)
+def test_wrong_audits(holdfast, people, wrong, told):
+    done = holdfast("audit", people, *FAST, *wrong)
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+
+
+def test_audit_of_a_sample(holdfast, people, monkeypatch):
+    monkeypatch.setattr(cli.audit, "_MOST_QUADRATIC", 50)
+    use = ("audit", people, *FAST, "--methods", "average", "-k", 3, "--delete", 1, "--json")
+    assert "add --sample" in holdfast(*use).err
+    done = holdfast(*use, "--sample", 40)
+    assert json.loads(done.out)["n_used"] == 40
+
+
+def test_tune_finds_what_the_library_finds(holdfast, people):
+    done = holdfast("tune", people, *FAST, "-k", 4, "--target-moved", "20%", "--json")
+    assert done.code == 0, done.err
+    record = json.loads(done.out)
+    search = library.tune_epsilon(
+        rows_of(people), 4, target_sensitivity=0.2, delete=0.05, trials=4, repeats=2,
+        measure="moved_share", n_jobs=1,
+    )  # fmt: skip
+    assert record["epsilon"] == search.epsilon
+    assert [p["moved_share"] for p in record["curve"]] == search.sensitivity.tolist()
+    assert (record["target"], record["limit"]) == ("moved_share", 0.2)
+    shown = holdfast("tune", people, *FAST, "-k", 4, "--target-moved", "20%")
+    assert f"holdfast fit --epsilon {search.epsilon:.6g}" in shown.out
+    assert shown.out.count("chosen") == 1
+
+
+def test_tune_that_finds_nothing_fails_after_showing_the_curve(holdfast, people):
+    done = holdfast("tune", people, *FAST, "-k", 7, "--target-moved", 0, "--delete", "30%")
+    assert done.code == 1
+    assert done.out.startswith("epsilon")
+    assert "no epsilon from 0.01 to 1000 has" in done.err
+
+
+def test_tune_needs_one_target(holdfast, people):
+    assert holdfast("tune", people).code == 2
+    assert holdfast("tune", people, "--target-moved", "5%", "--max-cost-ratio", 2).code == 2
+    assert holdfast("tune", people, "--target-moved", "much").code == 2

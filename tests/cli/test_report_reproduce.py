@@ -1,0 +1,75 @@
+"""report, reproduce and demo hand over to the library."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.csv
+
+from holdfast.cli import app
+from holdfast.experiments.claims import Verdict
+from holdfast.experiments.flow import Reproduction
+from holdfast.report import Report
+
+SMALL = ("--trials", 2, "--repeats", 1, "--jobs", 1, "--methods", "ward", "--delete", "5%")
+
+
+def test_report_writes_the_page_and_prints_the_verdict(holdfast, people, folder, monkeypatch):
+    use = ("report", people, "--id", "id", "-k", 3, *SMALL, "--out", "page.html")
+    done = holdfast(*use, "--json")
+    assert done.code == 0, done.err
+    assert (folder / "page.html").read_text().lower().startswith("<!doctype html>")
+    record = json.loads(done.out)
+    assert record["report"]["data"]["names"] == ["height", "width", "count"]
+    assert record["files"] == {"out": "page.html"}
+    again = holdfast(*use)
+    assert again.code == 2
+    assert "exists; add --force" in again.err
+    # The same report once more, without measuring it again.
+    monkeypatch.setattr("holdfast.report.build_report", lambda *_, **__: Report(record["report"]))
+    shown = holdfast(*use, "--force")
+    assert shown.out == record["report"]["verdict"]["sentence"] + "\n"
+
+
+def test_wrong_reports(holdfast, people):
+    assert "ending must be one of .html" in holdfast("report", people, "--out", "page.pdf").err
+    done = holdfast("report", people, *SMALL, "-k", 59)
+    assert done.code == 2
+    assert "Traceback" not in done.err
+
+
+def test_reproduce_prints_verdicts(holdfast, folder, monkeypatch):
+    claim = {"id": "1a", "statement": "It grows.", "panel": "line"}
+    given = {}
+
+    def run(out, **options):
+        given.update(options, out=out)
+        return Reproduction([Verdict(claim, "holds", None, "")], {}, {"line": {}}, {})
+
+    monkeypatch.setattr("holdfast.experiments.reproduce", run)
+    done = holdfast("reproduce", "--quick", "--panels", "line,cost", "--out", "r", "--json")
+    assert json.loads(done.out)["verdicts"] == [{"claim": claim, "verdict": "holds", "note": ""}]
+    assert (given["quick"], given["panels"], given["out"]) == (True, ["line", "cost"], "r")
+    shown = holdfast("reproduce")
+    assert shown.out.splitlines()[1].split() == ["1a", "holds", "It", "grows."]
+
+
+def test_reproduce_tells_wrong_panels(holdfast):
+    wrong = holdfast("reproduce", "--panels", "nothing")
+    assert wrong.code == 2
+    assert "panels must be among" in wrong.err
+
+
+def test_demo_writes_its_data(holdfast, folder):
+    done = holdfast("demo", "--data", "wine.parquet", "--json")
+    assert json.loads(done.out)["n_rows"] == 178
+    assert holdfast("demo", "--data", "wine.csv").code == 0
+    assert pa.csv.read_csv("wine.csv").num_columns == 13
+    assert holdfast("demo", "--data", "wine.csv").code == 2
+    (folder / "demo-report.html").write_text("mine")
+    assert "exists; add --force" in holdfast("demo").err
+
+
+def test_all_commands_of_the_issue_are_there():
+    names = {"fit", "predict", "cut", "audit", "tune", "match", "report", "reproduce", "demo"}
+    registered = {command.name for command in app.app.registered_commands}
+    assert names <= registered
