@@ -3,9 +3,13 @@
 import base64
 import json
 
+import numpy as np
 import pytest
 from browser_page import Page
-from report_builder import EVIL, make_ids
+from report_builder import EVIL, build, make_ids
+
+from holdfast import average_sensitivity
+from holdfast.baselines import ward_linkage
 
 PARTS = ["Verdict", "Explorer", "Stability", "Rows to look at", "Choosing k and epsilon"]
 
@@ -262,3 +266,37 @@ def test_page_without_rows(browser, bare_file):
     assert "no values, names or points of single rows" in page.text("#subtitle")
     page.keep_picture("no-rows")
     page.check_silent()
+
+
+def make_poor_pages(folder):
+    """Pages of data with hardly anything in them."""
+    normal = np.random.default_rng(0).normal(size=(24, 2))
+    few = {"n_clusters": 2, "trials": 2, "delete": [1]}
+    build(np.zeros((16, 2)), methods=["ward"], **few).to_html(folder / "equal rows.html")
+    build(normal[:, :1], methods=[], **few).to_html(folder / "one column, no method.html")
+    for ks in ([2], [2, 3]):
+        measured = average_sensitivity(
+            ward_linkage(), normal, n_clusters=ks, delete=[1, 0.1], trials=3, n_jobs=1
+        )
+        measured.to_html(folder / f"sensitivity for {len(ks)}.html")
+
+
+def test_poor_pages_are_whole(browser, tmp_path):
+    make_poor_pages(tmp_path)
+    pages = sorted(tmp_path.iterdir())
+    assert len(pages) == 4
+    for path in pages:
+        page = Page(browser)
+        page.open(path)
+        page.wait(
+            "return [...document.querySelectorAll('section:not([hidden]) .chart')]"
+            ".every(c => c.firstElementChild)"
+        )
+        assert page.text("#sentence")
+        broken = page.run(
+            "return [...document.querySelectorAll('svg *')].filter(e => [...e.attributes]"
+            ".some(a => /NaN|Infinity|undefined/.test(a.value))).map(e => e.outerHTML.slice(0, 99))"
+        )
+        assert broken == [], path.name
+        page.keep_picture(path.stem)
+        page.check_silent()

@@ -16,14 +16,15 @@ function makeStability({ stability }) {
   const order = stability.deletes.map((_, i) => i);
   const line = (m, xs, part, y = part.mean) => ({ name: m.name, mark: m.mark, shape: m.shape, dash: m.dash, strong: m.strong, points: xs.map((x, i) => ({ x, y: y[i], low: y === part.mean ? part.low[i] : null, high: y === part.mean ? part.high[i] : null })) });
   const names = (i) => `${stability.deletes[i].name}${stability.deletes[i].name.endsWith("%") ? "" : stability.deletes[i].rows === 1 ? " row" : " rows"}`;
+  const main = names(stability.deletes.findIndex((d) => d.name === stability.main));
   const share = { label: "share of the remaining rows that change cluster (low is steadier)", format: percent, tick: percentTick };
   const charts = [
-    { title: `Stability and cost at k = ${stability.k}, ${stability.main} deleted`, plane: true, y: { ...share }, x: { label: "k-median cost (left is closer)", format: (v) => number(v) },
+    { title: `Stability and cost at k = ${stability.k}, ${main} deleted`, plane: true, y: { ...share }, x: { label: "k-median cost (left is closer)", format: (v) => number(v) },
       dots: methods.map((m) => ({ ...m, x: m.cost, y: m.moved, lines: [["moved", `${percent(m.moved)} (${percent(m.low)} to ${percent(m.high)})`], ["k-median cost", number(m.cost)]] })),
       table: () => table(["Method", { text: "Rows that change cluster", cls: "num" }, { text: "95% interval", cls: "num" }, { text: "k-median cost", cls: "num" }],
         methods.map((m) => ({ cells: [m.name, { text: percent(m.moved), cls: "num" }, { text: `${percent(m.low)} to ${percent(m.high)}`, cls: "num" }, { text: number(m.cost), cls: "num" }] })), "Stability and cost") },
     { title: `Against deletions, k = ${stability.k}`, x: { label: "rows deleted", format: names, gap: 44 }, y: share, series: methods.map((m) => line(m, order, m.against_deletions)) },
-    { title: `Against k, ${stability.main} deleted`, x: { label: "number of clusters k", name: "k", format: (v) => String(v), gap: 24 }, y: share, series: methods.map((m) => line(m, m.against_k.k, m.against_k)) },
+    { title: `Against k, ${main} deleted`, x: { label: "number of clusters k", name: "k", format: (v) => String(v), gap: 24 }, y: share, series: methods.map((m) => line(m, m.against_k.k, m.against_k)) },
     { title: "Cost against k", x: { label: "number of clusters k", name: "k", format: (v) => String(v), gap: 24 }, y: { label: "k-median cost, best medoid of each cluster (low is closer)", format: (v) => number(v), fromZero: false }, series: methods.map((m) => line(m, m.against_k.k, m.against_k, m.against_k.cost)) },
   ];
   for (const spec of charts) {
