@@ -30,6 +30,29 @@ def test_report_writes_the_page_and_prints_the_verdict(holdfast, people, folder,
     assert shown.out == record["report"]["verdict"]["sentence"] + "\n"
 
 
+def test_report_without_rows_names_none(holdfast, people, folder):
+    done = holdfast("report", people, "--id", "id", "-k", 3, *SMALL, "-o", "page.html", "--no-rows")
+    assert done.code == 0, done.err
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert data["data"]["names"] == ["height", "width", "count"]
+    assert data["data"]["shows_rows"] is False
+    assert [data["rows"], data["explorer"]["points"], data["explorer"]["centers"]] == [None] * 3
+    assert '"p1"' not in page
+
+
+def test_report_shows_gaps_that_were_filled(holdfast, people, folder):
+    lines = people.read_text().splitlines()
+    lines[1] = "p0,Bern,,0.5,1"
+    people.write_text("\n".join(lines) + "\n")
+    use = ("report", people, "--id", "id", "-k", 3, *SMALL, "-o", "page.html", "--json")
+    done = holdfast(*use, "--impute", "median", "--quiet")
+    assert done.code == 0, done.err
+    points = json.loads(done.out)["report"]["explorer"]["points"]
+    assert points["ids"][0] == "p0"
+    assert [column[0] for column in points["values"]] == [None, 0.5, 1]
+
+
 def test_wrong_reports(holdfast, people):
     assert "ending must be one of .html" in holdfast("report", people, "--out", "page.pdf").err
     done = holdfast("report", people, *SMALL, "-k", 59)

@@ -55,8 +55,11 @@ def report(
         str | None,
         typer.Option("--title", help="Title of the page; the name of the file if not given."),
     ] = None,
-    hide_rows: Annotated[
-        bool, typer.Option("--hide-rows", help="Leave out everything about single rows.")
+    no_rows: Annotated[
+        bool,
+        typer.Option(
+            "--no-rows", help="Leave out everything about single rows: values, ids, points."
+        ),
     ] = False,
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="FILE", help="The page to write.")
@@ -80,7 +83,7 @@ def report(
         "delete": parse_amounts(delete),
         "trials": how.trials,
         "repeats": how.repeats,
-        "rows": not hide_rows,
+        "rows": not no_rows,
         "title": title or Path(data).name,
         "command": shlex.join(["holdfast", *sys.argv[1:]]),
         "n_jobs": how.jobs,
@@ -107,9 +110,6 @@ def _build(dataset: "Dataset", options: dict[str, Any], chosen: Any, console: Co
     from holdfast.report import build_report
 
     epsilon, cost = chosen
-    values = dataset.values
-    if dataset.preparation.fill is not None:
-        values = np.where(np.isnan(values), np.array(dataset.preparation.fill), values)
     ids = None
     if dataset.ids is not None:
         ids = dataset.ids.to_numpy()[dataset.used].tolist()
@@ -126,7 +126,7 @@ def _build(dataset: "Dataset", options: dict[str, Any], chosen: Any, console: Co
             dataset.rows,
             names=dataset.preparation.columns,
             ids=ids,
-            values=values,
+            values=dataset.values,  # gaps are shown as gaps, whatever filled them
             estimator=HierarchicalKMedian(epsilon=epsilon, cost=cost),
             progress=tell,
             **options,
