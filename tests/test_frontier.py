@@ -62,7 +62,7 @@ found = {name: measure_cell(data, by_name[name], QUICK) for name in ("Ward", "tr
 found["all"] = measure_cell(data, by_name["Ward"], FULL)
 for name, freezer in (("plain", PlainFreezer), ("refined", RefinedFreezer)):
     labels, _ = run_variant(
-        name, np.ldexp(rows, -4), 3, lambda place, freezer=freezer: freezer(place, (), Record())
+        name, np.ldexp(rows, -4), 3, lambda places, freezer=freezer: freezer(places, (), Record())
     )
     model = HierarchicalKMedian(
         16, cost="euclidean", refine=name == "refined", max_centers=16, random_state=3

@@ -27,8 +27,8 @@ def draw_frontier(path: Path, cells: Cells) -> None:
     figure = Figure(figsize=(13.0, 11.0), layout="constrained")
     axes = figure.subplots(2, 2, sharex="row", sharey=True)
     rows = (
-        ("the paper's seven data sets", group_data(PAPER)),
-        ("all data that nothing was tuned on", judging_data()),
+        ("the paper's seven data sets", group_data(cells, PAPER)),
+        ("all data that nothing was tuned on", judging_data(cells)),
     )
     for line, (title, data) in zip(axes, rows, strict=True):
         for ax, quantity, what in zip(

@@ -40,9 +40,9 @@ class Effort:
     singles, large_singles, shares, large_shares : int
         Deletions of one row and of 5% for each seed. Of one row, as many as it takes for every row
         to have its turn, if that is more, the data is not large and one fit serves every k.
-    units, large_units : int
-        Deletions of either kind for a method without seeds. Where the data is not large, of one
-        row: all of them.
+    units, flat_units, large_units : int
+        Deletions of either kind for a method without seeds; `flat_units` where it is fitted for
+        each k. Where one fit serves every k and the data is not large, of one row: all of them.
     """
 
     seeds: int = 40
@@ -51,11 +51,12 @@ class Effort:
     shares: int = 4
     large_shares: int = 1
     units: int = 100
+    flat_units: int = 60
     large_units: int = 40
 
 
 FULL = Effort()
-QUICK = Effort(2, 2, 1, 1, 1, 4, 2)
+QUICK = Effort(2, 2, 1, 1, 1, 4, 2, 2)
 
 
 def measure_cell(data: Data, method: Method, effort: Effort) -> dict[str, Any]:
@@ -110,10 +111,11 @@ def _measure_once(
 ) -> dict[str, Any]:
     n = X.shape[0]
     large = n >= LARGE
-    units = effort.large_units if large else effort.units
-    if is_reference and large:
-        units *= 5  # every ratio is divided by it
-    exhaustive = effort == FULL and not large
+    units = effort.units if clusterer.hierarchical else effort.flat_units
+    if large:
+        # Every ratio is divided by the reference.
+        units = effort.large_units * (5 if is_reference else 1)
+    exhaustive = effort == FULL and not large and clusterer.hierarchical
     singles = np.arange(n)
     if not exhaustive:
         singles = keyed_generator(0, "turns").permutation(n)[:units]

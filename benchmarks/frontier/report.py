@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 
 import numpy as np
-from data import DATA, MADE, PAPER, RAW
+from data import DATA, MADE, PAPER, RAW, Data
 from methods import KS, METHODS, OURS
 from sources import DATA_NAMES, FROZEN, VARIANTS
 from summary import (
@@ -39,8 +39,8 @@ _HOW = """\
 Each figure is divided by Ward's on the same data. *cost*: sum over clusters of the distances to the
 cluster's best medoid. *excess*: rows that moved beyond those deleted, when one row goes and when 5%
 go. Plus and minus one standard error, of the mean over seeds (40, each with deletions of its own)
-or, for methods without seeds, over deletions; for these, every row is deleted once where there are
-fewer than 700. *Averages* are means of such ratios over data sets and k = {ks}; *pooled* is the
+or, for methods without seeds, over deletions; for linkages every row is deleted once where there
+are fewer than 700. *Averages* are means of such ratios over data sets and k = {ks}; *pooled* is the
 ratio of total excess, each data set counted in shares of its rows, so that no data set with a tiny
 excess of Ward's decides it."""
 
@@ -50,13 +50,18 @@ Means over k = {ks}: cost / excess at 1 row / excess at 5%, each divided by Ward
 excess is 0 for some k. frontier.csv has every k, and the standard errors."""
 
 
-def group_data(group: str) -> list[str]:
-    return [data.name for data in DATA if data.group == group]
+def complete_data(cells: Cells) -> list[Data]:
+    """Data sets with a cell for every method."""
+    return [data for data in DATA if all((data.name, name) in cells for name in NAMES)]
 
 
-def judging_data() -> list[str]:
+def group_data(cells: Cells, group: str) -> list[str]:
+    return [data.name for data in complete_data(cells) if data.group == group]
+
+
+def judging_data(cells: Cells) -> list[str]:
     """Data that the refined splits were not developed on."""
-    return [data.name for data in DATA if not data.tuned]
+    return [data.name for data in complete_data(cells) if not data.tuned]
 
 
 def write_report(folder: Path, cells: Cells) -> None:
@@ -76,13 +81,13 @@ def fill_docs(path: Path, cells: Cells) -> None:
     start, end = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
     parts = [
         "### The paper's data sets, means over k = 4 and 8, divided by Ward's",
-        _average_table(cells, group_data(PAPER), JUDGED_KS),
+        _average_table(cells, group_data(cells, PAPER), JUDGED_KS),
         "### All data that nothing was tuned on",
-        _average_table(cells, judging_data(), JUDGED_KS),
+        _average_table(cells, judging_data(cells), JUDGED_KS),
         "### Targets",
         _judge_targets(cells),
         "### Where a peer is better in both cost and movement",
-        _list_better(cells, [data.name for data in DATA]),
+        _list_better(cells, [data.name for data in complete_data(cells)]),
         "### Where the movement comes from",
         _describe_sources(cells),
     ]
@@ -94,18 +99,18 @@ def describe(cells: Cells) -> str:
     """Return the text of frontier.md."""
     parts = [
         "# Cost against movement",
-        "Written by `make frontier`; do not edit.",
+        "Written by `make frontier`; do not edit." + _name_missing(cells),
         _HOW.format(ks=" and ".join(map(str, JUDGED_KS))),
         "![Excess movement against cost, one dot a method](frontier.png)",
     ]
-    everything = [data.name for data in DATA]
-    sets = {**{title: group_data(group) for group, title in GROUPS.items()}}
-    sets["all data that nothing was tuned on"] = judging_data()
+    everything = [data.name for data in complete_data(cells)]
+    sets = {**{title: group_data(cells, group) for group, title in GROUPS.items()}}
+    sets["all data that nothing was tuned on"] = judging_data(cells)
     for title, names in sets.items():
         parts += [f"## Average over {title}", _average_table(cells, names, JUDGED_KS)]
     parts += [
         "## At k = 16, the paper's data sets",
-        _average_table(cells, group_data(PAPER), (16,)),
+        _average_table(cells, group_data(cells, PAPER), (16,)),
         "## Targets",
         _judge_targets(cells),
         "## Where a peer is better in both cost and movement",
@@ -117,6 +122,12 @@ def describe(cells: Cells) -> str:
         _data_table(cells, everything),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _name_missing(cells: Cells) -> str:
+    present = {data.name for data in complete_data(cells)}
+    missing = [data.name for data in DATA if data.name not in present]
+    return f" **Not measured in this run: {'; '.join(missing)}.**" if missing else ""
 
 
 def _format(figure: Figure) -> str:
@@ -145,7 +156,7 @@ def _mark(name: str) -> str:
 
 def _judge_targets(cells: Cells) -> str:
     """Means over the paper's data sets at k = 4 and 8, as averages and pooled."""
-    data = group_data(PAPER)
+    data = group_data(cells, PAPER)
     lines = []
     for name in JUDGED:
         for quantity, limit in TARGETS.items():
@@ -162,8 +173,8 @@ def _judge_targets(cells: Cells) -> str:
 
 def _list_better(cells: Cells, everything: list[str]) -> str:
     lines = []
-    groups = {f"average: {title}": group_data(group) for group, title in GROUPS.items()}
-    groups["average: all data that nothing was tuned on"] = judging_data()
+    groups = {f"average: {title}": group_data(cells, group) for group, title in GROUPS.items()}
+    groups["average: all data that nothing was tuned on"] = judging_data(cells)
     for title, data in [*groups.items(), *((name, [name]) for name in everything)]:
         found = [find_better(cells, data, ours, PEERS, JUDGED_KS) for ours in JUDGED]
         told = [
@@ -241,7 +252,7 @@ def list_numbers(cells: Cells) -> str:
     writer.writerow(
         ["data", "group", "tuned", "rows", "columns", "method", "k", "clusters", *columns]
     )
-    for data in DATA:
+    for data in complete_data(cells):
         for name in NAMES:
             cell = cells[data.name, name]
             for i, k in enumerate(KS):

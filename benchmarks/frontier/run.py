@@ -34,6 +34,9 @@ def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace
     parser.add_argument("--quick", action="store_true", help="few seeds and deletions: a try-out")
     parser.add_argument("--data", default="", metavar="NAME;...", help="measure these, no report")
     parser.add_argument("--methods", default="", metavar="NAME;...", help="of these methods only")
+    parser.add_argument(
+        "--report", action="store_true", help="measure nothing, report the data sets that are done"
+    )
     parser.add_argument("--jobs", type=int, default=-1, help="processes; all cores by default")
     parser.add_argument("--fresh", action="store_true", help="forget stored cells")
     parser.add_argument(
@@ -110,19 +113,21 @@ def main() -> int:
     chosen = [d for d in DATA if not options.data or d.name in options.data]
     methods = [m for m in METHODS if not options.methods or m.name in options.methods]
     try:
-        measure_missing(store, list_tasks(chosen, methods), options.jobs)
+        if not options.report:
+            measure_missing(store, list_tasks(chosen, methods), options.jobs)
     except DatasetNotAvailable as error:
         print(f"{error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"\nInterrupted. Finished cells are in {store.folder}; run again to continue.")
         return INTERRUPTED
-    if options.data or options.methods:
+    if (options.data or options.methods) and not options.report:
         return 0
     from report import fill_docs, write_report
 
     tasks = list_tasks(DATA, METHODS)
-    cells = {(t.data.name, t.name): store.load(t.data.name, t.name) for t in tasks}
+    found = {(t.data.name, t.name): store.load(t.data.name, t.name) for t in tasks}
+    cells = {names: cell for names, cell in found.items() if cell is not None}
     output = options.output or (WORK if options.quick else HERE)
     write_report(output, cells)
     if output == HERE:

@@ -72,28 +72,36 @@ def find_same(members: Keys, choices: list[Choice]) -> Choice:
     return max(choices, key=similarity)
 
 
+@dataclass(frozen=True)
+class Places:
+    """Coordinates of all rows, also of deleted ones, by their sorted keys."""
+
+    key: Keys
+    rows: Array
+
+    def find(self, key: Any) -> Array:
+        found: Array = self.rows[np.searchsorted(self.key, key)]
+        return found
+
+
 class Freezer:
-    """Draws as the library does, records what it draws, and repeats what is frozen.
+    """Draws as the library does, records what it draws, and repeats what is frozen."""
 
-    `place` gives the coordinates of any key, also of rows that were deleted.
-    """
-
-    def __init__(self, place: dict[int, Array], frozen: tuple[str, ...], record: Record) -> None:
-        self.place, self.frozen, self.base = place, frozen, record
+    def __init__(self, places: Places, frozen: tuple[str, ...], record: Record) -> None:
+        self.places, self.frozen, self.base = places, frozen, record
         self.record = Record()
 
     def stand_in(self, row: np.uint64, keys: Keys, useful: NDArray[np.bool_]) -> int:
         """Where the row, or else the closest useful one, is among `keys`."""
-        rows = np.array([self.place[int(key)] for key in keys])
-        distance = np.linalg.norm(rows - self.place[int(row)], axis=1)
+        distance = np.linalg.norm(self.places.find(keys) - self.places.find(row), axis=1)
         return int(np.argmin(np.where(useful, distance, np.inf)))
 
 
 class PlainFreezer(Freezer):
     """For splits between rows: the draw sees all rows, so the clusters are followed here."""
 
-    def __init__(self, place: dict[int, Array], frozen: tuple[str, ...], record: Record) -> None:
-        super().__init__(place, frozen, record)
+    def __init__(self, places: Places, frozen: tuple[str, ...], record: Record) -> None:
+        super().__init__(places, frozen, record)
         self.draw_candidate = euclidean.draw_candidate
         self.label: NDArray[np.int64] | None = None
 
@@ -101,7 +109,7 @@ class PlainFreezer(Freezer):
         _, key, _ = rest
         if self.label is None:
             self.label = np.zeros(key.size, np.int64)
-            self.rows = np.array([self.place[int(k)] for k in key])
+            self.rows = self.places.find(key)
             self.centers: list[int] = []
         allowed = self._restrict(t, free, key)
         x = int(self.draw_candidate(t, gain, allowed, *rest))
@@ -138,8 +146,8 @@ class PlainFreezer(Freezer):
 class RefinedFreezer(Freezer):
     """For refined splits: one draw in each cluster, and one among the clusters."""
 
-    def __init__(self, place: dict[int, Array], frozen: tuple[str, ...], record: Record) -> None:
-        super().__init__(place, frozen, record)
+    def __init__(self, places: Places, frozen: tuple[str, ...], record: Record) -> None:
+        super().__init__(places, frozen, record)
         self.draw_candidate, self.draw_proposal = refined.draw_candidate, refined._draw_proposal
 
     def draw(self, word: int, gain: Array, useful: NDArray[np.bool_], *rest: Any) -> int:
@@ -180,12 +188,11 @@ def replaced_draws(freezer: Freezer) -> Iterator[None]:
 
 
 def run_variant(
-    variant: str, rows: Array, seed: int, build: Callable[[dict[int, Array]], Freezer]
+    variant: str, rows: Array, seed: int, build: Callable[[Places], Freezer]
 ) -> tuple[list[NDArray[np.int64]], Record]:
     """Labels for each k, and what was chosen; `rows` are prepared and distinct."""
     locations = collect_locations(rows, None, seed)
-    place = {int(k): r for k, r in zip(locations.key, rows[locations.first_rows], strict=True)}
-    freezer = build(place)
+    freezer = build(Places(locations.key, rows[locations.first_rows]))
     with replaced_draws(freezer):
         if variant == "plain":
             center, parent = choose_by_distance(
@@ -209,7 +216,7 @@ def measure_sources(data: Data, variant: str, effort: Effort) -> dict[str, Any]:
     X = np.unique(data.make(), axis=0)
     rows = prepare_rows(X, EUCLIDEAN, int(np.frexp(np.abs(X).max())[1]))
     n = rows.shape[0]
-    seeds, singles, shares = (12, 10, 3) if effort == FULL else (1, 2, 1)
+    seeds, singles, shares = (8, 10, 3) if effort == FULL else (1, 2, 1)
     found: dict[str, Any] = {name: {"one": [], "five": []} for name in FROZEN}
     for number, seed in enumerate(repeat_seeds(0, seeds)):
         rng = keyed_generator(0, "sources", number)
@@ -229,11 +236,11 @@ def _measure_seed(
 ) -> dict[str, dict[str, list[float]]]:
     """Mean excess for each k, by kind of freezing and of deletion."""
     freezer_type = PlainFreezer if variant == "plain" else RefinedFreezer
-    everywhere: dict[int, Array] = {}
+    everywhere: list[Places] = []
 
-    def build_recorder(place: dict[int, Array]) -> Freezer:
-        everywhere.update(place)
-        return freezer_type(place, (), Record())
+    def build_recorder(places: Places) -> Freezer:
+        everywhere.append(places)
+        return freezer_type(places, (), Record())
 
     base, record = run_variant(variant, rows, seed, build_recorder)
     found: dict[str, dict[str, list[float]]] = {name: {} for name in FROZEN}
@@ -241,8 +248,8 @@ def _measure_seed(
         total = np.zeros(len(KS))
         for gone in deletions[kind]:
             kept = np.delete(np.arange(rows.shape[0]), gone)
-            repeat = partial(freezer_type, everywhere, FROZEN[name], record)
-            after, _ = run_variant(variant, rows[kept], seed, lambda place, repeat=repeat: repeat())
+            repeat = partial(freezer_type, everywhere[0], FROZEN[name], record)
+            after, _ = run_variant(variant, rows[kept], seed, lambda _, repeat=repeat: repeat())
             for i, labels in enumerate(after):
                 table = overlap_table(encode_labels(base[i][kept]), encode_labels(labels))
                 total[i] += kept.size - match_clusters(table).matched
