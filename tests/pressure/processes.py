@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-PATIENCE = 60.0  # seconds: far more than any of these programs needs, far less than for ever
+PATIENCE = 240.0  # seconds: far more than any of these programs needs, far less than for ever
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def interrupt(
     *,
     to_all: bool,
     delay: float = 0.0,
-    environment: dict[str, str] | None = None,
+    folder: Path | None = None,
 ) -> Ended:
     """Run a command, press Ctrl-C when `ready` says so, and wait for its end.
 
@@ -65,6 +65,8 @@ def interrupt(
         Whether all processes get the signal, as from a terminal, or the first one only.
     delay : float
         Seconds to wait after `ready`.
+    folder : Path
+        To run it in.
     """
     process = subprocess.Popen(
         command,
@@ -72,7 +74,9 @@ def interrupt(
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**os.environ, **(environment or {})},
+        cwd=folder,
+        # A shell that runs the tests in the background has switched Ctrl-C off for them.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     try:
         wait_until(lambda: ready(process.pid), process)

@@ -43,6 +43,29 @@ def test_average_sensitivity_in_two_processes(to_all: bool, tmp_path: Path):
     check_whole(folder)
 
 
+COMMANDS = {
+    "reproduce": (
+        [sys.executable, "-m", "holdfast.experiments", "--quick", "--panels", "clnss"]
+        + ["--jobs", "2", "--out", "out"],
+        "out/cells/*/*.json",
+    ),
+}
+"""Programs that use several processes, and the files of which the first shows that they do."""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command(name: str, tmp_path: Path):
+    command, begun = COMMANDS[name]
+    ended = interrupt(
+        command, lambda pid: any(tmp_path.glob(begun)), to_all=True, delay=0.3, folder=tmp_path
+    )
+    assert ended.code == 130, ended.errors
+    assert "interrupted" in ended.errors
+    assert "Traceback" not in ended.errors.partition("interrupted")[2]
+    assert ended.left_over == []
+    check_whole(tmp_path)
+
+
 def check_whole(folder: Path) -> None:
     """Every file can be read, and none has the name of an unfinished one."""
     for path in folder.rglob("*"):
