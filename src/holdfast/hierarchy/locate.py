@@ -9,6 +9,7 @@ from holdfast._jit import read_only
 from holdfast.centers import CenterSequence
 from holdfast.grid import Cells, Grid
 from holdfast.hierarchy._kernels import find_cells
+from holdfast.threads import share_rows
 
 __all__ = ["CellLocator", "build_locator"]
 
@@ -50,9 +51,16 @@ class CellLocator:
         """Find the last center whose cell contains each row; 0 outside all cells."""
         coordinates, inside = self.grid.locate_any(X)
         label = np.zeros(X.shape[0], dtype=np.int32)
-        label[inside] = find_cells(
-            coordinates[inside], self.coordinates, self.order, self.cell, self.parent
-        )
+        rows = coordinates[inside]
+        found = np.empty(rows.shape[0], dtype=np.int32)
+
+        def find(part: slice) -> None:
+            found[part] = find_cells(
+                rows[part], self.coordinates, self.order, self.cell, self.parent
+            )
+
+        share_rows(rows.shape[0], find)
+        label[inside] = found
         return label
 
 
