@@ -158,3 +158,17 @@ def test_store_tells_cells_apart_by_everything(small_run):
     names = [path.name for path in out.rglob("cells/*/*.json")]
     assert len(names) == len(set(names)) > 200
     assert CellStore(out / "cells").folder.is_dir()
+
+
+def test_raw_keeps_all_dimensions(small_run, tmp_path):
+    _, prepared = small_run
+    raw = reproduce(
+        tmp_path, profile="test", n_jobs=1, panels=["datasets"], raw=True, progress=False
+    )
+    columns = {
+        name: {record["data"]: record["prepared_columns"] for record in found.records["datasets"]}
+        for name, found in (("raw", raw), ("prepared", prepared))
+    }
+    assert (columns["prepared"]["wdbc"], columns["raw"]["wdbc"]) == (3, 30)
+    assert (columns["prepared"]["digits"], columns["raw"]["digits"]) == (3, 64)
+    assert "--raw" in json.loads((tmp_path / "run.json").read_text())["command"]

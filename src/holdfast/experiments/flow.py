@@ -111,11 +111,12 @@ def reproduce(
     records: dict[str, list[Record]] = {}
     missing: dict[str, dict[str, str]] = {}
     seconds: dict[str, float] = {}
+    work: dict[str, float] = {}
     for panel in wanted:
         laid_out = lay_out_panel(panel, source, seed)
         _say_missing(laid_out, missing, progress)
         run = run_panel(laid_out, store, source, n_processes, progress)
-        seconds[panel.name] = run.seconds
+        seconds[panel.name], work[panel.name] = run.seconds, run.work
         records[panel.name] = tidy_panel(panel, run.stored)
         if panel.kind == "summary":
             _find_others(records, chosen, source, store, seed)
@@ -124,7 +125,13 @@ def reproduce(
         _say_done(run, progress)
     _find_others(records, chosen, source, store, seed)
     verdicts = judge_claims(read_claims(), records, missing)
-    about = _describe_run(folder, chosen, raw, seed, panels, n_processes, missing, seconds)
+    about = _describe_run(folder, chosen, raw, seed, panels)
+    about |= {
+        "processes": n_processes,
+        "missing": sorted({name for found in missing.values() for name in found}),
+        "seconds": {name: round(value, 1) for name, value in seconds.items()},
+        "seconds_of_work": {name: round(value, 1) for name, value in work.items()},
+    }
     _write_text(folder / "run.json", json.dumps(about, indent=1) + "\n")
     how = (
         f"Made by `{about['command']}` (profile {chosen}, seed {seed}; versions in `run.json`)."
@@ -209,14 +216,7 @@ def _dataset_table(records: list[Record], missing: dict[str, str]) -> str:
 
 
 def _describe_run(
-    folder: Path,
-    profile: str,
-    raw: bool,
-    seed: int,
-    panels: list[str] | None,
-    n_processes: int,
-    missing: dict[str, dict[str, str]],
-    seconds: dict[str, float],
+    folder: Path, profile: str, raw: bool, seed: int, panels: list[str] | None
 ) -> dict[str, Any]:
     """Everything that is needed to get the same numbers again."""
     parts = ["python -m holdfast.experiments", f"--out {folder.name}", f"--seed {seed}"]
@@ -236,9 +236,6 @@ def _describe_run(
         "raw": raw,
         "python": platform.python_version(),
         "versions": versions,
-        "processes": n_processes,
-        "missing": sorted({name for found in missing.values() for name in found}),
-        "seconds": {name: round(value, 1) for name, value in seconds.items()},
     }
 
 
