@@ -31,7 +31,7 @@ def write_parts(folder: Path, n: int) -> list[str]:
     paths = []
     for i, part in enumerate(np.array_split(np.arange(len(ROWS)), n)):
         paths.append(str(folder / f"part-{i:03}.parquet"))
-        FRAME.iloc[part].to_parquet(paths[-1], row_group_size=100)
+        FRAME.iloc[part].to_parquet(paths[-1], row_group_size=100, index=False)
     return paths
 
 
