@@ -63,6 +63,15 @@ def test_audit_prints_a_table_with_standard_errors(holdfast, people):
     assert all(line.split()[3].endswith("%") and line.split()[4].endswith("%") for line in lines)
 
 
+def test_audit_can_print_its_table_as_csv(holdfast, people):
+    use = ("audit", people, *FAST, "--methods", "ward", "-k", 3, "--delete", 1, "--out", "-")
+    done = holdfast(*use)
+    assert done.out.splitlines()[0].startswith("method,k,delete,mean,standard_error")
+    assert len(done.out.splitlines()) == 2
+    assert "clusters" in done.err
+    assert json.loads(holdfast(*use, "--json").out)["results"][0]["method"] == "ward"
+
+
 def test_audit_continues_from_a_checkpoint(holdfast, people, folder, monkeypatch):
     use = ("audit", people, *FAST, "--methods", "ward,single", "-k", 3, "--checkpoint", "runs")
     first = holdfast(*use, "--json")

@@ -50,6 +50,13 @@ def test_examples_of_the_help_run_as_written(holdfast):
     assert seen == set(COMMANDS)
 
 
+def test_examples_of_the_main_help_run_as_written(holdfast):
+    examples = examples_in(holdfast("--help").out)
+    assert len(examples) == 2
+    for line in examples:
+        run_line(line, holdfast)
+
+
 def test_every_option_is_described(holdfast):
     for name, command in COMMANDS.items():
         for parameter in command.params:

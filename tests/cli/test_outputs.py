@@ -55,6 +55,9 @@ def test_links_stay_and_devices_are_not_replaced(holdfast, people, folder):
     try:
         assert holdfast("fit", people, "-o", "pipe.csv").code == 0
         assert os.read(reader, 13) == b"row,cluster_8"
+        model = holdfast("fit", people, "--model", "pipe.csv", "-o", "more.csv")
+        assert model.code == 2
+        assert "is not a file, and is not replaced by one" in model.err
     finally:
         os.close(reader)
     assert not (folder / "pipe.csv").is_file()

@@ -55,6 +55,7 @@ def test_report_shows_gaps_that_were_filled(holdfast, people, folder):
 
 def test_wrong_reports(holdfast, people):
     assert "ending must be one of .html" in holdfast("report", people, "--out", "page.pdf").err
+    assert "needs the name of a file" in holdfast("report", people, "--out", "-").err
     done = holdfast("report", people, *SMALL, "-k", 59)
     assert done.code == 2
     assert "Traceback" not in done.err
@@ -80,6 +81,16 @@ def test_reproduce_tells_wrong_panels(holdfast):
     wrong = holdfast("reproduce", "--panels", "nothing")
     assert wrong.code == 2
     assert "panels must be among" in wrong.err
+
+
+def test_a_missing_package_is_told(holdfast, monkeypatch):
+    def run(out, **options):
+        raise ModuleNotFoundError("No module named 'matplotlib.figure'", name="matplotlib.figure")
+
+    monkeypatch.setattr("holdfast.experiments.reproduce", run)
+    done = holdfast("reproduce")
+    assert done.code == 1
+    assert "needs the package matplotlib, which is not installed" in done.err
 
 
 def test_demo_writes_its_data(holdfast, folder):

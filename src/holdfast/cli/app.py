@@ -30,9 +30,21 @@ _HELP = (
     "use or input, 1 anything else."
 )
 
+_EXAMPLES = (
+    "holdfast demo --data example.csv",
+    "holdfast fit example.csv --clusters 4,8 --out clusters.csv",
+)
+
+
+def _list_examples(examples: tuple[str, ...]) -> str:
+    # Lines are joined and wrapped anew by the terminal's width; blank lines keep examples apart.
+    return "\n\n".join(["Examples:", *(f"$ {example}" for example in examples)])
+
+
 app = typer.Typer(
     name="holdfast",
     help=_HELP,
+    epilog=_list_examples(_EXAMPLES),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
@@ -61,11 +73,11 @@ def _take_general_options(
 
 
 def _add(name: str, command: Callable[..., None], examples: tuple[str, ...]) -> None:
-    # Lines are joined and wrapped anew by the terminal's width; blank lines keep examples apart.
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
     text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    epilog = "\n\n".join(["Examples:", *(f"$ {example}" for example in examples)])
-    app.command(name, help=text, epilog=epilog)(guard_command(spread_groups(command)))
+    app.command(name, help=text, epilog=_list_examples(examples))(
+        guard_command(spread_groups(command))
+    )
 
 
 _add("fit", fit.fit, fit.EXAMPLES)

@@ -111,7 +111,7 @@ def audit(
     """
     from holdfast.cli.outputs import TABLE_ENDINGS, check_targets
 
-    console = Console("audit", talk)
+    console = Console("audit", talk, table_on_stdout=out == "-" and not talk.json)
     asked = _Audit(parse_counts(clusters), parse_amounts(delete), measure, how, checkpoint)
     chosen = _check_methods(methods, measure)
     parse_seed(how.seed)
@@ -244,7 +244,7 @@ def _show(
 ) -> None:
     deletes = list(dict.fromkeys(r["delete"] for r in records))  # as they were asked for
     records.sort(key=lambda r: (r["k"], deletes.index(r["delete"]), r["mean"]))
-    if out is not None and records:
+    if records and out is not None and not (out == "-" and console.talk.json):
         import pyarrow as pa
 
         from holdfast.cli.outputs import write_table
@@ -262,7 +262,7 @@ def _show(
                 "seed": asked.how.seed,
                 "results": records,
                 "failed": failed,
-                "files": {"out": out},
+                "files": {"out": None if out == "-" else out},
             }
         )
     elif records:

@@ -110,13 +110,14 @@ def prepare_like(
             )
         table = DataTable(table.source, table.data.rename_columns(list(names)), True)
     else:
-        absent = [name for name in names if name not in set(present)]
+        there, needed = set(present), {*names, id_name, weights}
+        absent = [name for name in names if name not in there]
         if absent:
             raise InputProblem(
                 f"{table.source} lacks {len(absent)} of the {len(names)} columns that the model "
                 f"needs: {list_names(absent)}. It has {list_names(present)}."
             )
-        extra = [n for n in present if n not in {*names, id_name, weights}]
+        extra = [name for name in present if name not in needed]
         if extra:
             console.notice(f"columns that the model does not use: {list_names(extra)}.")
     for name in names:

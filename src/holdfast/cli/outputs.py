@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TABLE_ENDINGS", "check_targets", "write_file", "write_table"]
 
+_STREAMS = ("--out", "--linkage", "--data")  # may go to a pipe or a device
+
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather", ".npy")
 
 
@@ -38,7 +40,7 @@ def check_targets(
     """
     taken = {os.path.realpath(path): path for path in inputs if path != "-"}
     for option, (path, endings) in targets.items():
-        if path is None or (path == "-" and option == "--out"):
+        if path is None or (path == "-" and option == "--out" and ".csv" in endings):
             continue
         if path in ("", "-"):
             raise InputProblem(f"{option} needs the name of a file; got {path!r}.")
@@ -61,7 +63,9 @@ def _check_target(option: str, path: str, force: bool) -> None:
     if there is not None and stat.S_ISDIR(there.st_mode):
         raise InputProblem(f"{option} {path} is a folder; expected the name of a file.")
     if there is not None and not stat.S_ISREG(there.st_mode):
-        return
+        if option in _STREAMS:
+            return
+        raise InputProblem(f"{option} {path} is not a file, and is not replaced by one.")
     if there is not None and not force:
         raise InputProblem(f"{option}: {path} exists; add --force to replace it.")
     folder = os.path.dirname(os.path.realpath(path))

@@ -85,6 +85,11 @@ def _report(error: BaseException, debug: bool) -> int:
         text, code = text or "interrupted.", INTERRUPTED
     elif isinstance(error, MemoryError):
         text = "there is not enough memory for this. Use fewer rows or columns."
+    elif isinstance(error, ModuleNotFoundError) and error.name:
+        text = (
+            f"this needs the package {error.name.partition('.')[0]}, which is not installed. "
+            "pip install 'holdfast[cli,plot,reproduce]' has all that commands need."
+        )
     elif not isinstance(error, OutputProblem | Unsuccessful):
         again = "" if debug else " Run it again with --debug to see where."
         text = f"unexpected {type(error).__name__}: {text}{again}"
