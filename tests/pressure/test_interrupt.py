@@ -43,10 +43,15 @@ def test_average_sensitivity_in_two_processes(to_all: bool, tmp_path: Path):
     check_whole(folder)
 
 
+PROGRAM = [sys.executable, "-c", "import sys; from holdfast.cli import main; sys.exit(main())"]
 COMMANDS = {
+    "audit": (
+        [*PROGRAM, "audit", "rows.csv", "--methods", "ward", "--trials", "100000", "--jobs", "2"]
+        + ["--checkpoint", "kept", "--out", "table.csv"],
+        "kept/**/block-*.npz",
+    ),
     "reproduce": (
-        [sys.executable, "-m", "holdfast.experiments", "--quick", "--panels", "clnss"]
-        + ["--jobs", "2", "--out", "out"],
+        [*PROGRAM, "reproduce", "--quick", "--panels", "clnss", "--jobs", "2", "--out", "out"],
         "out/cells/*/*.json",
     ),
 }
@@ -56,13 +61,16 @@ COMMANDS = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_command(name: str, tmp_path: Path):
     command, begun = COMMANDS[name]
+    rows = np.random.RandomState(0).standard_normal((1500, 3))
+    np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", header="a,b,c", comments="")
     ended = interrupt(
-        command, lambda pid: any(tmp_path.glob(begun)), to_all=True, delay=0.3, folder=tmp_path
+        command, lambda pid: any(tmp_path.glob(begun)), to_all=True, delay=1.0, folder=tmp_path
     )
     assert ended.code == 130, ended.errors
     assert "interrupted" in ended.errors
     assert "Traceback" not in ended.errors.partition("interrupted")[2]
     assert ended.left_over == []
+    assert not (tmp_path / "table.csv").exists()
     check_whole(tmp_path)
 
 
