@@ -29,18 +29,20 @@ def fix_tree(model: HierarchicalKMedian, X: np.ndarray, max_clusters: int) -> Fi
 
 
 def test_trials_in_blocks_equal_average_sensitivity():
-    X = SOURCE.load("iris").X
+    X = SOURCE.load("wine").X
     whole = average_sensitivity(
-        HierarchicalKMedian(1, epsilon=1.0), X, n_clusters=[2, 4], delete=[0.05], trials=6,
+        HierarchicalKMedian(1, epsilon=1.0), X, n_clusters=[6, 12], delete=[0.2], trials=6,
         repeats=3, random_state=5, n_jobs=1,
     )  # fmt: skip
-    parts = [replace(CELL, first=0, last=4), replace(CELL, first=4)]
+    cell = replace(CELL, data="wine", delete=0.2, n_clusters=(6, 12))
+    parts = [replace(cell, first=0, last=4), replace(cell, first=4)]
     records = _tidy_sensitivity([Stored(c, compute_cell(c, SOURCE), 0.0) for c in parts])
     assert_allclose([r["sensitivity"] for r in records], whole.mean[0])
     assert_allclose([r["standard_error"] for r in records], whole.standard_error[0])
     assert_allclose([r["low"] for r in records], whole.interval()[0, :, 0])
     assert_allclose([r["moved_share"] for r in records], whole.in_measure("moved_share").mean[0])
     assert_allclose([r["moved"] for r in records], whole.in_measure("moved").mean[0])
+    assert all(r["standard_error"] > 0.0 for r in records)  # or it could not fail
 
 
 def test_all_deletions_equal_refits():
