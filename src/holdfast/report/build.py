@@ -85,7 +85,7 @@ def build_report(
     Notes
     -----
     The hierarchy, its own sensitivity, its clusters and rows are measured on all rows. Methods are
-    compared, and epsilon is tuned, on at most 2,000 rows, a sample keyed by their content; the page
+    compared, and epsilon is tuned, on at most 1,000 rows, a sample keyed by their content; the page
     says so.
 
     Examples

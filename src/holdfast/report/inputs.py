@@ -21,7 +21,7 @@ __all__ = ["COMPARED_ROWS", "MOST_CLUSTERS", "Inputs", "check_inputs"]
 MOST_CLUSTERS = 32
 """Cuts that the page can show: eight colors times four shapes."""
 
-COMPARED_ROWS = 2000
+COMPARED_ROWS = 1000
 """Methods that need O(n^2) time or memory are compared on so many rows at most."""
 
 LEAST_ROWS = 8
