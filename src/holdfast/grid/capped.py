@@ -21,7 +21,7 @@ from holdfast.grid.sketch import MAX_WEIGHT, Sketch
 __all__ = ["MAX_CELLS", "Cap", "CappedSketch"]
 
 MAX_CELLS = 1 << 21
-"""The default: 2,097,152 cells, which in three dimensions are sketched and clustered in 1 GB."""
+"""The default: 2,097,152 cells, which in three dimensions need a little over 1 GB."""
 
 _COARSEST = 1100  # beyond all doubles
 
