@@ -71,10 +71,8 @@ class Checkpoint:
         path = self.folder / f"block-{change}-{trial}.npz"
         arrays = {f.name: getattr(block, f.name) for f in fields(block) if f.name != "failures"}
         failures = json.dumps([asdict(failure) for failure in block.failures])
-        write_whole(
-            path,
-            lambda file: np.savez(file, failures=np.array(failures), allow_pickle=False, **arrays),
-        )
+        # No allow_pickle: NumPy 1 would store it as one more array. None of these holds objects.
+        write_whole(path, lambda file: np.savez(file, failures=np.array(failures), **arrays))
 
 
 def _read_block(path: Path) -> Block:
