@@ -83,7 +83,7 @@ fuzz: $(VENV)/.ready-fuzz
 oldest:
 	@mkdir -p .venv-oldest
 	@$(PYTHON) supply/lower_bounds.py >.venv-oldest/constraints.txt
-	@NUMBA_CACHE_DIR=.venv-oldest/numba $(MAKE) --no-print-directory VENV=.venv-oldest \
+	@NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba $(MAKE) --no-print-directory VENV=.venv-oldest \
 		CONSTRAINTS=.venv-oldest/constraints.txt ARGS="$(or $(ARGS),$(OLDEST_TESTS)) $(OLD_WARNINGS)" test
 
 lock: $(VENV)/.created
