@@ -106,7 +106,6 @@ clean:
 $(VENV)/.ready-%: pyproject.toml $(VENV)/.created
 	@echo "Installing what 'make $*' needs into $(VENV) (once)"
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.$(if $(EXTRAS_$*),[$(EXTRAS_$*)])' \
-	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS_$*)]' \
 		$(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) \
 		>$(LOG) 2>&1 || { cat $(LOG) >&2; exit 1; }
 	@touch $@
