@@ -101,9 +101,10 @@ def fit_preparation(
     """Choose what fills gaps and what columns are divided by.
 
     A column is divided by its standard deviation rounded to a power of two (1 where it is
-    constant). Rounded, because every change of a scale moves every row: the exact standard
-    deviation changes with each row that comes or goes, the rounded one hardly ever does. Columns
-    then differ in spread by a factor of two at most.
+    constant). The exact value changes with each row that comes or goes, and moves every row; the
+    rounded one mostly stays. Where a column lies near the edge between two powers it jumps, and then
+    more moves than with the exact value: to fit again, repeat a preparation instead. Columns then
+    differ in spread by a factor of two at most.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def fit(
     """Cluster a table: one row out for each row in, one column of labels for each K.
 
     Columns that are not numeric are left out with a notice. The others are divided by their
-    standard deviation, rounded to a power of two so that a few rows more or less do not change it;
+    standard deviation, rounded to a power of two (--like MODEL repeats those of a model);
     --no-standardize leaves them alone. Column center_from marks centers: a row is the center of its
     cluster for every K from that number on.
     """
