@@ -15,8 +15,8 @@ from licences import SHIPPED, needed_by
 TOOL = "pip-audit>=2.7"
 DATABASE = "https://pypi.org/pypi/pip/json"
 _SECONDS_TO_REACH = 5
-_SECONDS_TO_INSTALL = 120
-_SECONDS_TO_AUDIT = 120
+_SECONDS_TO_INSTALL = 60
+_SECONDS_TO_AUDIT = 60
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ def test_demo_prints_the_table_and_writes_the_page(tmp_path, monkeypatch, capsys
     demo.main()
     printed = capsys.readouterr().out
     for name in (
-        "holdfast, euclidean cost", "Ward linkage", "average linkage", "complete linkage",
+        "holdfast", "holdfast, tree cost", "Ward linkage", "average linkage", "complete linkage",
         "single linkage", "bisecting k-means",
     ):  # fmt: skip
         assert f"\n{name} " in printed
