@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "frontier"
 
 # Cells with known numbers for every data set and method. Ward: cost 100, excess 10 and 20.
@@ -134,3 +136,8 @@ def test_wrong_name_is_told():
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "--data takes names out of iris; wine" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["frontier.md", "frontier.csv", "frontier.png"])
+def test_results_are_committed(name: str):
+    assert (FOLDER / name).stat().st_size > 0

@@ -19,6 +19,8 @@ _STYLES = {
     "flat": ("#777777", "^"),
     "density": ("#777777", "x"),
 }
+# Labels of methods that lie close to another one go below their dots.
+_BELOW = {"refined, greedy", "euclidean (eps 0.05)", "FasterPAM", "Ward", "HDBSCAN", "tree (eps 1)"}
 _FLOOR = 0.02  # what lies below is drawn here: the axis is logarithmic
 
 
@@ -65,14 +67,14 @@ def _draw_panel(ax: Axes, cells: Cells, data: list[str], quantity: str) -> None:
             markersize=11 if marker == "*" else 7, lw=1.0, ls="none", zorder=3 if ours else 2,
         )  # fmt: skip
         ax.annotate(
-            method.name, (cost.value, y), xytext=(6, 5), textcoords="offset points",
+            method.name, (cost.value, y), xytext=(6, -13 if method.name in _BELOW else 5), textcoords="offset points",
             fontsize=8.5, color=color, fontweight="bold" if ours else "normal",
         )  # fmt: skip
         if ours:
             lines.setdefault(method.family, []).append((cost.value, y))
     for family, points in lines.items():
         ax.plot(*zip(*points, strict=True), color=_STYLES[family][0], lw=0.8, zorder=1)
-    ax.set_xlim(0.93, 1.9)
+    ax.set_xlim(0.91, 1.9)
     ax.set_ylim(_FLOOR * 0.8, 12.0)
     ticks = [0.95, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8]
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

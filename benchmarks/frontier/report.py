@@ -107,6 +107,8 @@ def describe(cells: Cells) -> str:
     sets = {**{title: group_data(cells, group) for group, title in GROUPS.items()}}
     sets["all data that nothing was tuned on"] = judging_data(cells)
     for title, names in sets.items():
+        if not names:
+            continue  # named above as not measured
         parts += [f"## Average over {title}", _average_table(cells, names, JUDGED_KS)]
     parts += [
         "## At k = 16, the paper's data sets",
@@ -176,6 +178,8 @@ def _list_better(cells: Cells, everything: list[str]) -> str:
     groups = {f"average: {title}": group_data(cells, group) for group, title in GROUPS.items()}
     groups["average: all data that nothing was tuned on"] = judging_data(cells)
     for title, data in [*groups.items(), *((name, [name]) for name in everything)]:
+        if not data:
+            continue
         found = [find_better(cells, data, ours, PEERS, JUDGED_KS) for ours in JUDGED]
         told = [
             "; ".join(f"{peer} ({', '.join(where)})" for peer, where in better.items()) or "none"
