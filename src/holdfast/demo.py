@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def choose_model() -> HierarchicalKMedian:
-    """The Euclidean cost with refined splits: thirteen columns are many for the tree cost."""
+    """Take the Euclidean cost with refined splits: for the tree, thirteen columns are many."""
     return HierarchicalKMedian(n_clusters=N_CLUSTERS, cost="euclidean", refine=True)
 
 

@@ -16,7 +16,7 @@ from sklearn.base import (
     TransformerMixin,
     clone,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from holdfast.centers.euclidean import METRICS
 from holdfast.grid.row_log import RowLog
@@ -262,17 +262,6 @@ class HierarchicalKMedian(
         rows = self._check_rows(X)
         weight = _check_weight(sample_weight, rows.shape[0])
         return -k_median_cost_to(rows, self.cluster_centers_, weight)
-
-    def _check_rows(self, X: ArrayLike, reset: bool = False) -> NDArray[np.float64]:
-        try:
-            # scikit-learn adds all values up, which may pass infinity where each is finite.
-            with np.errstate(invalid="ignore"):
-                rows: NDArray[np.float64] = validate_data(
-                    self, X, dtype=np.float64, order="C", reset=reset
-                )
-        except OverflowError:
-            raise ValueError("X must be finite doubles; it has an integer beyond them.") from None
-        return rows
 
     def settings_for(
         self,

@@ -48,7 +48,7 @@ class FittedModel:
         Of the rows that took part.
     preparation : Preparation
     parameters : dict
-        `cost`, `epsilon` (the value used), `max_centers` and `seed`.
+        `cost` ("refined" for the Euclidean one with `refine`), `epsilon` (the value used), `max_centers` and `seed`.
     n_clusters : tuple of int
         The cuts that were asked for.
     id_name : str or None
@@ -155,8 +155,8 @@ def _check_parameters(record: Mapping[str, Any]) -> dict[str, Any]:
     epsilon = math.inf if record["epsilon"] == "inf" else record["epsilon"]
     if not isinstance(epsilon, float) or not epsilon >= 0.0:
         raise ValueError("epsilon must be at least 0")
-    if record["cost"] not in ("tree", "euclidean"):
-        raise ValueError("the cost must be tree or euclidean")
+    if record["cost"] not in ("tree", "euclidean", "refined"):
+        raise ValueError("the cost must be tree, euclidean or refined")
     if type(record["seed"]) is not int or not 0 <= record["seed"] < 1 << 64:
         raise ValueError("the seed must have 64 bits")
     most = record["max_centers"]

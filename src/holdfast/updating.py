@@ -167,6 +167,17 @@ class ChangingRows:
         self._held = self._held.settle()
         return self._held.content()
 
+    def _check_rows(self, X: ArrayLike, reset: bool = False) -> NDArray[np.float64]:
+        try:
+            # scikit-learn adds all values up, which may pass infinity where each is finite.
+            with np.errstate(invalid="ignore"):
+                rows: NDArray[np.float64] = validate_data(
+                    self, X, dtype=np.float64, order="C", reset=reset
+                )
+        except OverflowError:
+            raise ValueError("X must be finite doubles; it has an integer beyond them.") from None
+        return rows
+
     def _check_held(self) -> None:
         if "_held" not in vars(self):
             raise ValueError(
@@ -178,9 +189,7 @@ class ChangingRows:
         before = dict(vars(self))
         try:
             first = not self.__sklearn_is_fitted__()
-            rows: NDArray[np.float64] = validate_data(
-                self, X, dtype=np.float64, order="C", reset=first
-            )
+            rows = self._check_rows(X, reset=first)
             recipe: Any = clone(self)
             recipe.check_parameters(rows if adding else rows[:0])
             if not first:

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
@@ -138,3 +139,36 @@ def test_hostile_names_cannot_write_to_the_terminal(holdfast, folder):
     assert done.code == 0, done.err
     assert "\x1b" not in done.out + done.err
     assert "\\x1b[31mred" in done.err
+
+
+def test_a_shape_that_is_a_lie(holdfast, folder):
+    with open("huge.npy", "wb") as file:
+        header = {"descr": "<f8", "fortran_order": False, "shape": (10**15, 3)}
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(bytes(48))
+    done = holdfast("fit", "huge.npy", "-k", 2, "-o", "labels.csv")
+    assert done.code == 2
+    assert "more than memory can take" in done.err
+    assert sorted(os.listdir(folder)) == ["huge.npy"]
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
+@pytest.mark.parametrize("chunked", [False, True])
+def test_the_index_of_a_pandas_table_is_no_column(holdfast, folder, name, chunked):
+    import pandas as pd
+
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    plain = pa.table({"a": rows[:, 0], "b": rows[:, 1]})
+    shuffled = pd.DataFrame(rows, columns=["a", "b"], index=np.arange(40) * 1000)
+    stored = pa.Table.from_pandas(shuffled)
+    assert "__index_level_0__" in stored.column_names
+    for table, file in ((plain, "plain.parquet"), (stored, name)):
+        if file.endswith("parquet"):
+            pyarrow.parquet.write_table(table, file)
+        else:
+            pyarrow.feather.write_feather(table, file, compression="uncompressed")
+        options = ["--chunked"] if chunked else []
+        done = holdfast("fit", file, "-k", 3, "-o", f"{file}.csv", *options)
+        assert done.code == 0, done.err
+    assert (folder / f"{name}.csv").read_text() == (folder / "plain.parquet.csv").read_text()
+    assert "the index of a pandas table" in done.err

@@ -139,3 +139,20 @@ def test_models_that_cannot_be_compared_are_named(holdfast, people, model):
         done = holdfast("diff", *arguments)
         assert done.code == 2, arguments
         assert message in done.err
+
+
+def test_refined_splits_survive_an_update(holdfast, people):
+    common = ("--drop", "count", "-k", 3, "--cost", "refined", "-o", "l.csv", "--force", "--quiet")
+    gone = rows_of(people, 0, 12, "gone.csv")
+    done = holdfast("fit", people, "--model", "all.holdfast", *common)
+    assert done.code == 0, done.err
+    model = library.load("all.holdfast")
+    assert model.parameters["cost"] == "refined"
+    estimator = library.HierarchicalKMedian(
+        3, cost="euclidean", refine=True, random_state=model.parameters["seed"]
+    ).fit(model.stored.rows, sample_weight=model.stored.weight)
+    assert estimator.hierarchy_.costs[2] == model.hierarchy.costs[2]
+    assert holdfast("update", "all.holdfast", "--remove", gone, "--to", "less.holdfast").code == 0
+    assert holdfast("update", "less.holdfast", "--add", gone).code == 0
+    again = library.load("less.holdfast")
+    np.testing.assert_array_equal(again.hierarchy.costs, model.hierarchy.costs)

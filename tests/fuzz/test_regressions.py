@@ -65,6 +65,8 @@ def test_integers_beyond_all_doubles(where: str):
     given[where][0] = 10**400
     with pytest.raises(ValueError, match=where):
         HierarchicalKMedian(1).fit(**given)
+    with pytest.raises(ValueError, match=where):
+        HierarchicalKMedian(1).partial_fit(**given)
 
 
 BROKEN_TABLES = {

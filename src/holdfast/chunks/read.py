@@ -1,6 +1,7 @@
 """Arrays, tables and files -> chunks of rows, checked one by one."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,7 +182,7 @@ def _read_parquet(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) 
     # a memory map would count as memory in use
     with pq.ParquetFile(path, memory_map=False, pre_buffer=False) as file:
         _check_there(path, columns, file.schema_arrow.names)
-        chosen = None if columns is None else list(columns)
+        chosen = list(columns or _without_index(file.schema_arrow.names))
         yield from file.iter_batches(batch_size=chunk_rows, columns=chosen, use_threads=False)
 
 
@@ -213,7 +214,7 @@ def _read_arrow(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) ->
             batches = (opened.get_batch(i) for i in range(opened.num_record_batches))
         _check_there(path, columns, opened.schema.names)
         for batch in batches:
-            chosen = batch if columns is None else batch.select(list(columns))
+            chosen = batch.select(list(columns or _without_index(batch.schema.names)))
             chosen.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
             for start in range(0, max(batch.num_rows, 1), chunk_rows):
                 yield chosen.slice(start, chunk_rows)
@@ -228,6 +229,15 @@ def _open_arrow(file: Any) -> Any:
     except pa.ArrowInvalid:
         file.seek(0)
         return pa.ipc.open_stream(file)
+
+
+def _without_index(names: list[str]) -> list[str]:
+    return [name for name in names if not is_pandas_index(name)]
+
+
+def is_pandas_index(name: str) -> bool:
+    """Whether a column holds the row labels of a pandas table that had no name for them."""
+    return re.fullmatch(r"__index_level_\d+__", name) is not None
 
 
 def _check_there(path: Path, columns: tuple[str, ...] | None, names: list[str]) -> None:

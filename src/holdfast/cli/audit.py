@@ -37,6 +37,7 @@ EXAMPLES = (
 METHODS = (
     "ours",
     "ours-euclidean",
+    "ours-refined",
     "clnss",
     "single",
     "complete",
@@ -142,6 +143,7 @@ def _check_methods(text: str, measure: str) -> dict[str, Callable[[], Any]]:
     special: dict[str, Callable[[], Any]] = {
         "ours": HierarchicalKMedian,
         "ours-euclidean": lambda: HierarchicalKMedian(cost="euclidean"),
+        "ours-refined": lambda: HierarchicalKMedian(cost="euclidean", refine=True),
         "bisecting": baselines.bisecting_kmeans,
     }
     return {name: special.get(name) or baselines.CONSTRUCTORS[name] for name in names}

@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast.cli.console import Console, list_names
 from holdfast.cli.options import ColumnOptions, KeepOptions
+from holdfast.cli.parse import name_cost
 from holdfast.cli.problems import InputProblem, blame_input
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _prepare(data: str, column: ColumnOptions, like: str | None, console: Consol
 def _choose_columns(data: str, column: ColumnOptions, console: Console) -> tuple[str, ...]:
     import pyarrow as pa
 
-    from holdfast.chunks.read import read_schema
+    from holdfast.chunks.read import is_pandas_index, read_schema
     from holdfast.cli.parse import parse_names
 
     schema = read_schema(Path(data))
@@ -152,7 +153,10 @@ def _choose_columns(data: str, column: ColumnOptions, console: Console) -> tuple
         raise InputProblem(f"not numeric: {list_names(left_out)}. Drop them with --drop.")
     if left_out:
         console.notice(f"left out, not numeric: {list_names(left_out)}.")
-    chosen = tuple(name for name in numeric if name not in dropped)
+    index = [name for name in numeric if is_pandas_index(name)]
+    if index:
+        console.notice(f"left out, the index of a pandas table: {list_names(index)}.")
+    chosen = tuple(name for name in numeric if name not in {*dropped, *index})
     if not chosen:
         raise InputProblem(f"{data} has no numeric columns to cluster by.")
     return chosen
@@ -209,7 +213,7 @@ def _keep_model(
             hierarchy=estimator.hierarchy_,
             preparation=preparation,
             parameters={
-                "cost": estimator.cost,
+                "cost": name_cost(estimator),
                 "epsilon": estimator.epsilon_,
                 "max_centers": estimator.max_centers,
                 "seed": int(estimator.seed_),

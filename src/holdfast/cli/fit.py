@@ -15,7 +15,13 @@ from holdfast.cli.options import (
     TalkOptions,
     Weights,
 )
-from holdfast.cli.parse import parse_cost, parse_counts, parse_epsilon, parse_seed
+from holdfast.cli.parse import (
+    name_cost,
+    parse_cost,
+    parse_counts,
+    parse_epsilon,
+    parse_seed,
+)
 from holdfast.cli.problems import InputProblem, blame_input
 
 if TYPE_CHECKING:
@@ -101,7 +107,7 @@ def build_estimator(
     from holdfast.estimator import HierarchicalKMedian
 
     return HierarchicalKMedian(
-        max(ks), epsilon=epsilon, cost=cost, max_centers=most, random_state=chosen.seed
+        max(ks), epsilon=epsilon, max_centers=most, random_state=chosen.seed, **cost
     )
 
 
@@ -192,7 +198,7 @@ def _write(
         "n_rows": int(dataset.used.size),
         "n_used": int(dataset.rows.shape[0]),
         "preparation": dataset.preparation.to_json(),
-        "cost": estimator.cost,
+        "cost": name_cost(estimator),
         "epsilon": estimator.epsilon_,
         "seed": estimator.seed_,
         "cuts": cuts,

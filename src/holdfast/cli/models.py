@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from holdfast.cli.parse import name_cost
 from holdfast.cli.problems import InputProblem, OutputProblem
 from holdfast.cli.tables import describe_reason
 
@@ -55,7 +56,7 @@ def keep_model(
         hierarchy=estimator.hierarchy_,
         preparation=dataset.preparation,
         parameters={
-            "cost": estimator.cost,
+            "cost": name_cost(estimator),
             "epsilon": estimator.epsilon_,
             "max_centers": estimator.max_centers,
             "seed": int(estimator.seed_),

@@ -201,12 +201,15 @@ class FitOptions:
         str,
         typer.Option(
             "--epsilon",
-            help="How random centers are: 0 is greedy. auto is 1 for the tree cost, 0.05 for the "
-            "euclidean.",
+            help="How random centers are: 0 is greedy. auto is 1 for the tree cost, 0.05 for "
+            "euclidean and 0.01 for refined.",
         ),
     ] = "auto"
     cost: Annotated[
-        str, typer.Option("--cost", help="tree (fast, steadiest) or euclidean (closer, slower).")
+        str,
+        typer.Option(
+            "--cost", help="tree (fast), euclidean (closer, slower) or refined (closest)."
+        ),
     ] = "tree"
     seed: Seed = 0
     max_centers: Annotated[
@@ -215,7 +218,7 @@ class FitOptions:
             "--max-centers",
             metavar="N|all",
             help="How many clusters a model can be cut into. Without it: one for each row, or 256 "
-            "for the euclidean cost.",
+            "for the other costs.",
             show_default=False,
         ),
     ] = None

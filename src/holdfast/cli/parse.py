@@ -2,11 +2,16 @@
 
 import csv
 import math
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.cli.problems import InputProblem
 
+if TYPE_CHECKING:
+    from holdfast.estimator import HierarchicalKMedian
+
 __all__ = [
+    "COSTS",
+    "name_cost",
     "parse_amounts",
     "parse_cost",
     "parse_counts",
@@ -14,6 +19,13 @@ __all__ = [
     "parse_names",
     "parse_share",
 ]
+
+COSTS: dict[str, dict[str, Any]] = {
+    "tree": {"cost": "tree"},
+    "euclidean": {"cost": "euclidean"},
+    "refined": {"cost": "euclidean", "refine": True},
+}
+"""What --cost offers, as parameters of the estimator."""
 
 _MOST_COUNTS = 10_000
 
@@ -74,13 +86,16 @@ def parse_epsilon(text: str) -> float | Literal["auto"]:
     return value
 
 
-def parse_cost(text: str) -> Literal["tree", "euclidean"]:
-    """Read the name of a cost."""
-    if text == "tree":
-        return "tree"
-    if text == "euclidean":
-        return "euclidean"
-    raise InputProblem(f"--cost must be tree or euclidean; got {text!r}.")
+def parse_cost(text: str) -> dict[str, Any]:
+    """Turn the name of a cost into parameters of the estimator."""
+    if text not in COSTS:
+        raise InputProblem(f"--cost must be one of {', '.join(COSTS)}; got {text!r}.")
+    return COSTS[text]
+
+
+def name_cost(estimator: "HierarchicalKMedian") -> str:
+    """Give the name that `parse_cost` would turn into the estimator's parameters."""
+    return "refined" if estimator.refine else estimator.cost
 
 
 def parse_seed(seed: int) -> int:

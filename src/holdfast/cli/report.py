@@ -37,7 +37,7 @@ def report(
         typer.Option("--clusters", "-k", min=1, help="The cut that is measured and shown first."),
     ] = 8,
     epsilon: Annotated[str, typer.Option("--epsilon", help="As for fit.")] = "auto",
-    cost: Annotated[str, typer.Option("--cost", help="tree or euclidean.")] = "tree",
+    cost: Annotated[str, typer.Option("--cost", help="tree, euclidean or refined.")] = "tree",
     methods: Annotated[
         str | None,
         typer.Option(
@@ -127,7 +127,7 @@ def _build(dataset: "Dataset", options: dict[str, Any], chosen: Any, console: Co
             names=dataset.preparation.columns,
             ids=ids,
             values=dataset.values,  # gaps are shown as gaps, whatever filled them
-            estimator=HierarchicalKMedian(epsilon=epsilon, cost=cost),
+            estimator=HierarchicalKMedian(epsilon=epsilon, **cost),
             progress=tell,
             **options,
         )

@@ -65,7 +65,7 @@ def read_table(path: str, options: ReadOptions, console: Console) -> DataTable:
         size = file.seek(0, io.SEEK_END)
         file.seek(0)
         with _explain(source):
-            data = _parse(kind, _Watched(file, size, bar), head, source, options)
+            data = _parse(kind, _Watched(file, size, bar), head, source, options, console)
     _check_shape(data, source, kind, head)
     named = kind != "npy" and not (kind in ("csv", "tsv") and options.no_header)
     return DataTable(source, data, named)
@@ -132,19 +132,21 @@ def _tell_kind(path: str, head: bytes) -> str:
     raise InputProblem(f"{path} is not a {kind} file, though its name says so.")
 
 
-def _parse(kind: str, file: Any, head: bytes, source: str, options: ReadOptions) -> "pa.Table":
+def _parse(
+    kind: str, file: Any, head: bytes, source: str, options: ReadOptions, console: Console
+) -> "pa.Table":
     if kind == "npy":
         return _parse_npy(file, source)
     if kind == "parquet":
         import pyarrow.parquet as pq
 
-        return pq.read_table(file)
+        return _drop_index(pq.read_table(file), source, console)
     if kind == "arrow":
         from pyarrow import feather
 
         found = feather.read_table(file)
         found.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
-        return found
+        return _drop_index(found, source, console)
     import gzip
 
     compressed = kind == "gzip"
@@ -156,11 +158,27 @@ def _parse(kind: str, file: Any, head: bytes, source: str, options: ReadOptions)
     return _parse_text(kind, plain, head, source, options)
 
 
+def _drop_index(table: "pa.Table", source: str, console: Console) -> "pa.Table":
+    """Leave out the row labels that pandas stores as a column; they are no measurement."""
+    from holdfast.chunks.read import is_pandas_index
+
+    labels = [name for name in table.column_names if is_pandas_index(name)]
+    if labels:
+        console.notice(f"{source}: left out {list_names(labels)}, the index of a pandas table.")
+    return table.drop_columns(labels) if labels else table
+
+
 def _parse_npy(file: Any, source: str) -> "pa.Table":
     import numpy as np
     import pyarrow as pa
 
-    array = np.load(file, allow_pickle=False)
+    try:
+        array = np.load(file, allow_pickle=False)
+    except MemoryError:  # also of a shape that is a lie
+        raise InputProblem(
+            f"{source} says that it holds more than memory can take. Check the file, or cluster it "
+            "in parts (--chunked, as Parquet)."
+        ) from None
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.dtype.kind not in "iufb":

@@ -47,7 +47,7 @@ def tune(
     delete: Annotated[
         str, typer.Option("--delete", metavar="N|N%", help="How many rows go: a number or a share.")
     ] = "5%",
-    cost: Annotated[str, typer.Option("--cost", help="tree or euclidean.")] = "tree",
+    cost: Annotated[str, typer.Option("--cost", help="tree, euclidean or refined.")] = "tree",
 ) -> None:
     """Find the epsilon that meets a target, and show the whole curve.
 
@@ -64,7 +64,7 @@ def tune(
     amounts = parse_amounts(delete)
     if len(amounts) != 1:
         raise InputProblem(f"--delete must be one number or share here; got {delete!r}.")
-    estimator = HierarchicalKMedian(clusters, cost=parse_cost(cost), max_centers=clusters)
+    estimator = HierarchicalKMedian(clusters, max_centers=clusters, **parse_cost(cost))
     parse_seed(how.seed)
     dataset = prepare_table(read_table(data, read, console), column, console)
     announce(dataset, console)

@@ -7,6 +7,7 @@ import typer
 
 from holdfast.cli.console import Console
 from holdfast.cli.options import ModelFile, ReadOptions, TalkOptions
+from holdfast.cli.parse import COSTS
 from holdfast.cli.problems import InputProblem, OutputProblem, blame_input
 
 if TYPE_CHECKING:
@@ -104,9 +105,9 @@ def _change(model: "FittedModel", path: str, added: Any, removed: Any) -> "Hiera
     estimator = HierarchicalKMedian(
         max(model.n_clusters),
         epsilon=parameters["epsilon"],
-        cost=parameters["cost"],
         max_centers=parameters["max_centers"],
         random_state=parameters["seed"],
+        **COSTS[parameters["cost"]],
     )
     estimator.partial_fit(model.stored.rows, sample_weight=model.stored.weight)
     if added is not None:

@@ -168,7 +168,7 @@ def whole_weights(weight: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
     given: NDArray[Any] = np.asarray(weight)
     if given.shape != (n_rows,) or given.dtype.kind not in "buif":
         raise ValueError(
-            f"Weights must be one number per row, shape ({n_rows},); got shape {given.shape} of "
+            f"sample_weight must be one number per row, shape ({n_rows},); got shape {given.shape} of "
             f"dtype {given.dtype}."
         )
     wrong = ~((given >= 0) & (given <= MAX_WEIGHT))
