@@ -91,6 +91,8 @@ def fill_docs(path: Path, cells: Cells) -> None:
         "### Where the movement comes from",
         _describe_sources(cells),
     ]
+    if missing := _name_missing(cells).strip():
+        parts.insert(0, missing)
     filled = text[:start] + "\n\n" + "\n\n".join(parts) + "\n\n" + text[end:]
     write_whole(path, lambda file: file.write(filled.encode()))
 
