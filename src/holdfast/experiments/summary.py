@@ -12,6 +12,8 @@ from holdfast.experiments.tidy import Record
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_OFFSETS = {"alg2_1": (-62, -15), "alg2_10": (4, 9), "alg2_1000": (9, -12)}  # where means are near
+
 __all__ = ["draw_summary", "summarise"]
 
 _LINEAR = 0.01  # moved shares below are drawn on a linear scale, so that 0 can be shown
@@ -70,7 +72,7 @@ def draw_summary(panel: Panel, records: list[Record]) -> "Figure":
             zorder=5,
         )  # fmt: skip
         axes.annotate(
-            look.label, middle, (8, 5), textcoords="offset points", fontsize=8, color=look.color,
+            look.label, middle, _OFFSETS.get(method, (8, 5)), textcoords="offset points", fontsize=8, color=look.color,
             fontweight="bold", zorder=6,
         )  # fmt: skip
     axes.set_xscale("log")
