@@ -51,9 +51,11 @@ help:
 demo: $(VENV)/.ready-demo
 	@$(RUN) -m holdfast.demo $(ARGS)
 
+# Two processes; both must list the tests in the same order, whatever the order of sets.
 # scikit-learn's checks of array API support are skipped unless SCIPY_ARRAY_API is set.
 test: $(VENV)/.ready-test
-	@SCIPY_ARRAY_API=1 MPLBACKEND=Agg $(RUN) -m pytest $(ARGS)
+	@PYTHONHASHSEED=0 SCIPY_ARRAY_API=1 MPLBACKEND=Agg $(RUN) -m pytest \
+		--numprocesses 2 --dist worksteal $(ARGS)
 
 # HOLDFAST_PICTURES=folder keeps its screenshots.
 browser: $(VENV)/.ready-browser

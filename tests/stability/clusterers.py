@@ -36,3 +36,11 @@ class ByQuantile:
 
     def cut(self, k: int) -> NDArray[np.int64]:
         return by_rank(self.rows, k, 0)
+
+
+def name_of(value: object) -> str:
+    """Name of a clusterer or parameter for test ids: the same in every process."""
+    for name in (getattr(value, "__name__", None), getattr(value, "name", None)):
+        if isinstance(name, str):
+            return name
+    return str(value) if " at 0x" not in str(value) else type(value).__name__

@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
-from stability.clusterers import at_random, by_rank, by_sign
+from stability.clusterers import at_random, by_rank, by_sign, name_of
 
 from holdfast import HierarchicalKMedian, average_sensitivity, row_influence
 from holdfast.stability import Bootstrap, SensitivityResult, schedule
@@ -51,7 +51,7 @@ def at_once_to_workers(monkeypatch):
         (KMeans(), "same_seed"),
         (by_rank, "earth_mover"),
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_number_of_processes(clusterer, coupling, at_once_to_workers):
     arguments = {**ARGUMENTS, "coupling": coupling}

@@ -7,7 +7,7 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from stability.brute_force import exact_average
-from stability.clusterers import ByQuantile, at_random, by_rank, by_sign, constant
+from stability.clusterers import ByQuantile, at_random, by_rank, by_sign, constant, name_of
 
 from holdfast import HierarchicalKMedian, average_sensitivity
 from holdfast.baselines import as_clusterer, single_linkage, ward_linkage
@@ -74,7 +74,7 @@ def test_clusterers_that_ignore_what_goes_are_at_the_floor(clusterer, delete):
         assert (result.values == floor).all()
 
 
-@pytest.mark.parametrize("clusterer", [at_random, by_rank, KMeans()], ids=str)
+@pytest.mark.parametrize("clusterer", [at_random, by_rank, KMeans()], ids=name_of)
 def test_nothing_is_below_the_floor(clusterer):
     result = average_sensitivity(
         clusterer, ROWS, n_clusters=[2, 5], delete=[1, 7, 0.25], trials=5, repeats=2, n_jobs=1
@@ -103,7 +103,7 @@ def test_nothing_is_below_the_floor(clusterer):
         (as_clusterer(by_sign, randomized=False), 1),
         (ward_linkage(), 1),
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_shapes_for_every_kind_of_clusterer(clusterer, repeats):
     result = average_sensitivity(
