@@ -83,7 +83,7 @@ def test_ci_runs_make_goals_at_both_ends():
 def test_every_dependency_has_a_fitting_licence():
     assert licences.check() == []
     shipped = licences.needed_by(licences.SHIPPED)
-    assert {"numpy", "scipy", "numba", "llvmlite", "typer", "plotly", "dask"} <= shipped.keys()
+    assert {"numpy", "scipy", "numba", "llvmlite", "typer", "pyarrow", "dask"} <= shipped.keys()
     assert not shipped.keys() & licences.NOT_PERMISSIVE.keys()
 
 
