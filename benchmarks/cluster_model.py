@@ -13,7 +13,7 @@ from inputs import Rows, make_rows
 
 FAN_IN = 4
 BANDWIDTH = 1e9  # bytes a second into a worker
-DRIVER_BYTES = 330.0  # a cell, at the peak of the fit: the chunks group of run.py measures it
+DRIVER_BYTES = 330.0  # a cell, at the peak of a fit: from one run of the chunks group, by hand
 # rows in all, rows of a partition, workers of one core each
 CASES = ((1e8, 5e6, 20), (1e9, 1e7, 100), (1e11, 1e8, 1000))
 

@@ -44,6 +44,8 @@ class RowLog:
         for array in given:
             if array is not None:
                 array.flags.writeable = False
+        if weight is None:
+            return cls(given, total_weight=rows.shape[0])
         try:
             total = int(whole_weights(weight, rows.shape[0]).sum())
         except ValueError as error:
