@@ -3,13 +3,14 @@
 import time
 from dataclasses import dataclass
 
-from joblib import Parallel, delayed
+from joblib import delayed
 
 from holdfast.experiments.cells import Cell, CellStore, Stored
 from holdfast.experiments.compute import compute_cell
 from holdfast.experiments.inputs import InputSource
 from holdfast.experiments.lay_out import LaidOut, estimate_effort
 from holdfast.stability.progress import Progress
+from holdfast.workers import results_of
 
 __all__ = ["PanelRun", "run_panel"]
 
@@ -78,9 +79,10 @@ def _compute_all(cells: list[Cell], store: CellStore, source: InputSource, n_pro
             yield function(*arguments)
         return
     # One cell at a time to each process: what a killed run loses is the cells in flight.
-    yield from Parallel(
-        n_jobs=n_processes, batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered"
-    )(tasks)
+    with results_of(tasks, n_jobs=n_processes, pre_dispatch="n_jobs") as results:
+        # Not by "yield from", which would close the results before the block does.
+        for index in results:  # noqa: UP028
+            yield index
 
 
 def _compute_and_store(index: int, cell: Cell, store: CellStore, source: InputSource) -> int:

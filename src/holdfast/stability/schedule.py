@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from pickle import PicklingError
 from typing import Any
 
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from holdfast.stability.blocks import Block, Failure
 from holdfast.stability.plan import Unit
 from holdfast.stability.trials import Job, empty_block, run_block
+from holdfast.workers import results_of
 
 __all__ = ["Ending", "check_n_jobs", "limit_threads", "run_units"]
 
@@ -141,10 +142,10 @@ def _run_until_death(
 
     error = ""
     try:
-        workers = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-        for number, block in workers(tasks()):
-            finished.add(number)
-            take(block)
+        with results_of(tasks(), n_jobs=n_jobs) as results:
+            for number, block in results:
+                finished.add(number)
+                take(block)
     except BrokenExecutor as broken:
         error = " ".join(str(broken).partition("Detailed")[0].split())
     except PicklingError as unpicklable:
