@@ -8,9 +8,9 @@ from table import Row, count_limits, format_markdown
 from tasks import Group, Results, Settings
 
 _HOW = """\
-Each time is the best of {repeats}, each in a fresh process after a warm-up on few rows (except
-where the start itself is measured); memory is the largest. Ours and the peer's take turns, with
-`OMP_WAIT_POLICY=passive`. Ours is `HierarchicalKMedian(...).fit(X)`, validation and the labels of
+Each time is the best of {repeats} fresh processes, and in each of two runs or more after a warm-up on
+few rows (except where the start itself is measured); memory is the largest. Ours and the peer's take
+turns, with `OMP_WAIT_POLICY=passive`. Ours is `HierarchicalKMedian(...).fit(X)`, validation and the labels of
 one cut included. Inputs are eight Gaussian groups unless stated. A limit is on the ratio of ours to
 theirs where there is a peer, else on our own figure. Peers: `Genie(n_clusters=8)` of genieclust,
 `BisectingKMeans(100)` of scikit-learn, `linkage_vector(method="ward")` of fastcluster."""

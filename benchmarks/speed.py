@@ -36,8 +36,16 @@ def compare(
     limit: float | None = None,
     aim: float | None = None,
 ) -> Row:
-    """One row: our best time against the peer's."""
-    return Row(what, results.best(ours), results.best(peer), peer.name, limit=limit, aim=aim)
+    """One row: our best time against the peer's, and what the first runs took."""
+    note = ""
+    if limit is not None and results.has(ours, "first") and results.has(peer, "first"):
+        first, theirs = results.best(ours, "first"), results.best(peer, "first")
+        note = (
+            f"the first run of a process, with memory it has not had before: ours {first:.3g} s, "
+            f"theirs {theirs:.3g} s, ratio {first / theirs:.3g}"
+        )
+    row = Row(what, results.best(ours), results.best(peer), peer.name, note=note)
+    return replace(row, limit=limit, aim=aim)
 
 
 def _million(settings: Settings, d: int = 3) -> Rows:

@@ -70,20 +70,34 @@ class Fit:
         return numbers
 
 
-def run_python(arguments: Sequence[str], **environment: str | None) -> str:
-    """Return the output of a fresh interpreter; environment variables set to None are removed.
+def run_python(
+    arguments: Sequence[str], through: Sequence[str] = (), **environment: str | None
+) -> str:
+    """Return the output of a fresh interpreter; environment variables set to None are removed."""
+    with start_python(arguments, through, **environment) as process:
+        output, errors = process.communicate()
+        check_ending(process, errors)
+    return output
+
+
+def start_python(
+    arguments: Sequence[str], through: Sequence[str] = (), **environment: str | None
+) -> subprocess.Popen[str]:
+    """Start a fresh interpreter, through a command that prepares its rights if one is given.
 
     Idle threads wait passively: threads of one process that spin would slow the next one down.
     """
     merged = {**os.environ, "OMP_WAIT_POLICY": "passive", **environment}
     kept = {name: value for name, value in merged.items() if value is not None}
-    done = subprocess.run(
-        [sys.executable, *arguments], env=kept, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        shown = done.stderr.strip() or "no message; out of memory, if the status is -9"
-        raise MeasurementError(f"exit status {done.returncode}: {shown}")
-    return done.stdout
+    command, pipe = [*through, sys.executable, *arguments], subprocess.PIPE
+    return subprocess.Popen(command, env=kept, stdout=pipe, stderr=pipe, text=True)
+
+
+def check_ending(process: subprocess.Popen[str], errors: str) -> None:
+    """Raise an error if a process that has ended failed."""
+    if process.returncode != 0:
+        shown = errors.strip() or "no message; out of memory, if the status is -9"
+        raise MeasurementError(f"exit status {process.returncode}: {shown}")
 
 
 @dataclass

@@ -38,7 +38,7 @@ def invent_fit(task):
     return {"seconds": seconds, "peak": 200.0 * task.rows.n, "kept": 50.0 * task.rows.n, "reset": 1}
 
 def invent_start(task):
-    return {"cold": 10.0, "warm": 2.0, "files": 5, "added": 0, "blocked": 0}
+    return {"cold": 10.0, "warm": 2.0, "ended": 2.5, "files": 5, "added": 0, "blocked": 0}
 
 def invent_chunks(task):
     seconds = 1e-6 * task.n**1.1
@@ -49,7 +49,7 @@ def invent_chunks(task):
 
 tasks.Fit.run = invent_fit
 chunks.ChunkedFit.run = invent_chunks
-startup.Import.run = lambda task: {"seconds": 1.0}
+startup.Import.run = lambda task: {"seconds": 1.0, "ended": 1.5}
 startup.FirstFit.run = invent_start
 run.find_missing = lambda tasks: []
 sys.exit(run.main())
@@ -128,6 +128,27 @@ def test_table_of_all_groups_follows_from_the_figures(tmp_path: Path):
         "10,000,000 x 3, 1,000 centers",
     ):
         assert what in shown
+
+
+def test_times_are_the_best_of_two_runs_and_count_no_ending():
+    code = """
+import time
+import measure, startup
+pauses = iter([0.4, 0.2])
+numbers = measure.measure_seconds(lambda: time.sleep(next(pauses)))
+assert numbers["runs"] == 2 and 0.2 <= numbers["seconds"] < 0.4 <= numbers["first"], numbers
+code = "import atexit, time; atexit.register(time.sleep, 1.0)"
+numbers = startup.time_start(code)
+assert numbers["ended"] - numbers["seconds"] >= 0.9, numbers
+try:
+    startup.time_start("raise SystemExit('broken')")
+except startup.MeasurementError as error:
+    assert "broken" in str(error)
+else:
+    raise AssertionError("a failed start was counted")
+"""
+    done = execute([sys.executable, "-c", code], PYTHONPATH=str(BENCHMARKS))
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -143,8 +143,8 @@ def _rank_and_queue(
 def rank_gains(tree: Tree, share: int) -> NDArray[np.int32]:
     """Nodes by best gain, largest first: `share` of them, or all."""
     if share >= tree.count.size // 8:
-        falling = ~np.ascontiguousarray(tree.best).view(np.uint64)  # the order of positive doubles
-        return z_order(falling[:, None])
+        falling = np.array(tree.best).view(np.uint64)  # the order of positive doubles
+        return z_order(np.invert(falling, out=falling)[:, None])
     rank = np.empty(share, dtype=np.int32)
     largest_gains(tree.root, tree.nodes, rank, empty_heap(share + 1))
     return rank
