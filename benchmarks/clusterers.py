@@ -34,19 +34,26 @@ def run_holdfast(X: Array, **options: Any) -> Any:
     return model
 
 
-def prepare_update(X: Array, ask: bool, **options: Any) -> Any:
-    """A model of all rows but a thousand, asked once after an update; and the thousand."""
+def prepare_update(X: Array, change: str, later: bool, ask: bool, **options: Any) -> Any:
+    """A model, and a thousand rows to be added to it or removed.
+
+    The model comes straight from its fit, or has been asked after an earlier update.
+    """
     from holdfast import HierarchicalKMedian
 
     few = min(1000, X.shape[0] // 2)
-    model = HierarchicalKMedian(**options).fit(X[: -few - 1]).partial_fit(X[-few - 1 : -few])
-    assert model.labels_.size == X.shape[0] - few
+    held = X if change == "remove" else X[:-few]
+    model = HierarchicalKMedian(**options).fit(held)
+    if later:
+        model.forget(held[:1]).partial_fit(held[:1])
+        assert model.labels_.size == held.shape[0]
     return model, X[-few:]
 
 
-def run_update(prepared: Any, ask: bool, **options: Any) -> Any:
-    """Add the rows, and cut if asked to. Everything that a model holds is immutable."""
-    model = copy.copy(prepared[0]).partial_fit(prepared[1])
+def run_update(prepared: Any, change: str, later: bool, ask: bool, **options: Any) -> Any:
+    """Change the rows, and cut if asked to. Everything that a model holds is immutable."""
+    model, rows = copy.copy(prepared[0]), prepared[1]
+    model = model.forget(rows) if change == "remove" else model.partial_fit(rows)
     if ask:
         model.hierarchy_.cut(100)
     return model

@@ -1,4 +1,4 @@
-"""Time of adding a few rows to many, against fitting anew."""
+"""Time of adding or removing a few of many rows, against fitting anew."""
 
 from inputs import Rows, scale_size
 from speed import compare, fit_holdfast
@@ -9,41 +9,52 @@ MILLION = 1e6
 OPTIONS = {
     "few": {"n_clusters": 100, "max_centers": 100},
     "whole": {"n_clusters": 8, "epsilon": 1.0},
+    "euclidean": {"n_clusters": 100, "cost": "euclidean", "max_centers": 100},
 }
+CHANGES = {"add": "added", "remove": "removed"}
+UNASKED = {"few": "tree", "euclidean": "Euclidean"}
+ASKED = {"few": "cut(100) of 100 centers", "whole": "cut(100) of the whole hierarchy"}
+LATER = {False: "first", True: "later"}  # the first change after the fit, or one after others
+UNASKED_LIMIT = 0.05
 
 
 def _million(settings: Settings) -> Rows:
     return Rows(scale_size(MILLION, settings.scale))
 
 
-def _update(rows: Rows, name: str, ask: bool) -> Fit:
-    options = tuple(sorted({**OPTIONS[name], "ask": ask}.items()))
-    return Fit("update", rows, options)
+def _update(rows: Rows, name: str, change: str, later: bool, ask: bool) -> Fit:
+    options = {**OPTIONS[name], "change": change, "later": later, "ask": ask}
+    return Fit("update", rows, tuple(sorted(options.items())))
+
+
+def _list_updates(rows: Rows) -> list[tuple[str, Fit, str, float | None]]:
+    """What is done, its task, the fit that it stands beside, and the limit on their ratio."""
+    listed: list[tuple[str, Fit, str, float | None]] = []
+    for change, done in CHANGES.items():
+        title = f"{rows.title}: 1,000 rows {done}"
+        for name, cost in UNASKED.items():
+            task = _update(rows, name, change, later=False, ask=False)
+            what = f"{title} {LATER[False]}, nothing asked, {cost}"
+            listed.append((what, task, name, UNASKED_LIMIT))
+        for name, asked in ASKED.items():
+            for later, when in LATER.items():
+                task = _update(rows, name, change, later, ask=True)
+                listed.append((f"{title} {when}, {asked}", task, name, None))
+    return listed
 
 
 def plan(settings: Settings) -> list[Task]:
     rows = _million(settings)
     fits = [fit_holdfast(rows, **options) for options in OPTIONS.values()]
-    updates = [_update(rows, name, ask=True) for name in OPTIONS]
-    return [*fits, *updates, _update(rows, "few", ask=False)]
+    return [*fits, *(task for _, task, _, _ in _list_updates(rows))]
 
 
 def list_rows(settings: Settings, results: Results) -> list[Row]:
     rows = _million(settings)
-    few, whole = (fit_holdfast(rows, **options) for options in OPTIONS.values())
-    added = f"{rows.title}: 1,000 rows added"
     return [
-        compare(
-            f"{added}, nothing asked", results, _update(rows, "few", ask=False), few, limit=0.1
-        ),
-        compare(f"{added}, cut(100) of 100 centers", results, _update(rows, "few", ask=True), few),
-        compare(
-            f"{added}, cut(100) of the whole hierarchy",
-            results,
-            _update(rows, "whole", ask=True),
-            whole,
-        ),
+        compare(what, results, task, fit_holdfast(rows, **OPTIONS[name]), limit=limit)
+        for what, task, name, limit in _list_updates(rows)
     ]
 
 
-GROUP = Group("updates", "adding rows, against fitting anew", plan, list_rows)
+GROUP = Group("updates", "adding and removing rows, against fitting anew", plan, list_rows)

@@ -20,11 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast.centers.euclidean import METRICS
 from holdfast.grid.row_log import RowLog
-from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.cost import k_median_cost_to
 from holdfast.interrupts import keep_interrupts
 from holdfast.memory import explain_shortage
-from holdfast.pipeline import Settings, cluster_rows
+from holdfast.pipeline import Clustering, Settings, cluster_and_order
 from holdfast.seeding import seed_from
 from holdfast.updating import ChangingRows
 
@@ -203,12 +202,14 @@ class HierarchicalKMedian(
         weight = _check_weight(sample_weight, rows.shape[0])
         settings = self.settings_for(rows, weight)
         self.seed_, self.epsilon_ = settings.seed, settings.epsilon
-        self.hierarchy_ = _cluster_weighted(rows, weight, settings)
+        clustering = _cluster_weighted(rows, weight, settings)
+        self.hierarchy_ = clustering.hierarchy
         self.labels_ = self.hierarchy_.cut(self.n_clusters)
         self.center_indices_ = self.hierarchy_.center_indices[: self.n_clusters]
         self.cluster_centers_ = rows[self.center_indices_]
         self._n_features_out = int(self.n_clusters)
-        self._held, self._recipe = RowLog.from_fit(rows, weight), clone(self)
+        self._held = RowLog.from_fit(rows, weight, clustering.row_order)
+        self._recipe = clone(self)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """Label rows as if they had been there, without moving any center.
@@ -374,21 +375,24 @@ class HierarchicalKMedian(
 
 def _cluster_weighted(
     rows: NDArray[np.float64], weight: NDArray[np.float64] | None, settings: Settings
-) -> Hierarchy:
+) -> Clustering:
     """Cluster the rows of positive weight; label the others as `predict` would."""
     if weight is None:
-        return cluster_rows(rows, None, settings)
+        return cluster_and_order(rows, None, settings)
     present = weight > 0.0
     if present.all():
-        return cluster_rows(rows, weight, settings)
-    hierarchy = cluster_rows(rows[present], weight[present], settings)
+        return cluster_and_order(rows, weight, settings)
+    clustering = cluster_and_order(rows[present], weight[present], settings)
+    hierarchy = clustering.hierarchy
     finest = np.empty(rows.shape[0], dtype=np.int32)
     finest[present] = hierarchy.finest
     finest[~present] = hierarchy.locator.finest(rows[~present])
     finest.flags.writeable = False
-    center_indices = np.flatnonzero(present)[hierarchy.center_indices]
+    numbers = np.flatnonzero(present)
+    center_indices = numbers[hierarchy.center_indices]
     center_indices.flags.writeable = False
-    return replace(hierarchy, finest=finest, center_indices=center_indices)
+    hierarchy = replace(hierarchy, finest=finest, center_indices=center_indices)
+    return Clustering(hierarchy, clustering.row_order.among(numbers))
 
 
 def _check_integer(name: str, value: Any, otherwise: str = "") -> None:

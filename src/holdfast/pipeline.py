@@ -12,6 +12,7 @@ from holdfast._jit import read_only
 from holdfast.centers import choose_centers
 from holdfast.centers.euclidean import (
     METRICS,
+    KeyPlaces,
     choose_by_distance,
     collect_locations,
     prepare_rows,
@@ -20,12 +21,13 @@ from holdfast.centers.refined import choose_refined
 from holdfast.grid import collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds, count_merged
 from holdfast.grid.place import Extent
+from holdfast.grid.row_order import CellPlaces, RowOrder
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
 from holdfast.hierarchy.replay import build_split_locator
 from holdfast.interrupts import keep_interrupts
 from holdfast.tree import build_tree
 
-__all__ = ["Settings", "cluster_rows"]
+__all__ = ["Clustering", "Settings", "cluster_and_order", "cluster_rows"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,14 @@ class Settings:
     refine: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """What comes out: the hierarchy, and the order that the rows were brought into for it."""
+
+    hierarchy: Hierarchy
+    row_order: RowOrder
+
+
 def cluster_rows(
     X: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
@@ -70,6 +80,16 @@ def cluster_rows(
 
     `extent` is for rows that stand for others (a capped sketch): the others place the grid.
     """
+    return cluster_and_order(X, weight, settings, extent).hierarchy
+
+
+def cluster_and_order(
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    settings: Settings,
+    extent: Extent | None = None,
+) -> Clustering:
+    """Build the hierarchy as `cluster_rows` does, and keep the order of the rows."""
     with keep_interrupts():
         if settings.cost == "euclidean":
             return _cluster_by_distance(X, weight, settings)
@@ -81,7 +101,7 @@ def _cluster_on_tree(
     weight: NDArray[np.float64] | None,
     settings: Settings,
     extent: Extent | None,
-) -> Hierarchy:
+) -> Clustering:
     """Points -> cells -> tree -> centers -> hierarchy, in O(n d + n log n) time."""
     seed = settings.seed
     lower, upper = column_bounds(read_only(X)) if extent is None else (extent.lower, extent.upper)
@@ -101,7 +121,8 @@ def _cluster_on_tree(
         _warn_of_merged(cells.n_merged, limit)
     tree = build_tree(cells, grid, seed)
     centers = choose_centers(tree, settings.epsilon, settings.max_centers, seed)
-    return build_hierarchy(centers, cells, grid, settings.max_centers)
+    hierarchy = build_hierarchy(centers, cells, grid, settings.max_centers)
+    return Clustering(hierarchy, RowOrder(cells.order, CellPlaces(grid), cells.n_merged == 0))
 
 
 def _refuse_overflow(lower: float, upper: float, weight: NDArray[np.float64] | None) -> NoReturn:
@@ -123,7 +144,7 @@ def _warn_of_merged(n: int, limit: str) -> None:
 
 def _cluster_by_distance(
     X: NDArray[np.float64], weight: NDArray[np.float64] | None, settings: Settings
-) -> Hierarchy:
+) -> Clustering:
     """Points -> distinct locations -> centers -> hierarchy, without a grid.
 
     O(s^2 d log k) time for s candidates and k centers, and O(n d) times the splits that a row sees.
@@ -132,10 +153,9 @@ def _cluster_by_distance(
     exponent = math.frexp(float(np.abs(X).max()))[1]
     rows = prepare_rows(X, metric, exponent)
     locations = collect_locations(rows, weight, settings.seed)
-    if settings.metric != "cosine":
-        merged = int(count_merged(read_only(X), locations.order, locations.start).sum())
-        if merged:
-            _warn_of_merged(merged, "doubles can tell apart once the largest is scaled to 1")
+    merged = int(count_merged(read_only(X), locations.order, locations.start).sum())
+    if merged and settings.metric != "cosine":
+        _warn_of_merged(merged, "doubles can tell apart once the largest is scaled to 1")
     epsilon, limits = settings.epsilon, (settings.max_centers, settings.max_candidates)
     if settings.refine:
         splits = choose_refined(locations, epsilon, *limits, settings.seed)
@@ -156,13 +176,9 @@ def _cluster_by_distance(
         costs = np.ldexp(costs, unit if settings.metric == "cosine" else unit + exponent)
     if not np.isfinite(costs).all():
         _refuse_overflow(X.min(), X.max(), weight)
-    return assemble_hierarchy(
-        center_rows,
-        parent,
-        costs,
-        finest,
-        locator,
-        locations.order,
-        locations.start,
-        settings.max_centers,
+    order, start = locations.order, locations.start
+    hierarchy = assemble_hierarchy(
+        center_rows, parent, costs, finest, locator, order, start, settings.max_centers
     )
+    keys = KeyPlaces(metric, exponent, settings.seed)
+    return Clustering(hierarchy, RowOrder(order, keys, merged == 0))

@@ -81,8 +81,7 @@ class ChangingRows:
     def forget(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Remove rows. The hierarchy is that of a fit on what is left, built when asked for.
 
-        Costs the rows that are removed, times a logarithm; the first time after `fit` also one
-        sort of all rows.
+        Costs the rows that are removed, times a logarithm.
 
         Parameters
         ----------

@@ -53,7 +53,7 @@ def test_error_keeps_nothing_of_the_failed_fit(rows, monkeypatch):
         held.append(weakref.ref(block))
         raise MemoryError
 
-    monkeypatch.setattr(estimator, "cluster_rows", run_out)
+    monkeypatch.setattr(estimator, "cluster_and_order", run_out)
     model = HierarchicalKMedian(1)
 
     def fit_and_look() -> None:

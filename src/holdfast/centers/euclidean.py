@@ -28,6 +28,7 @@ from holdfast.threads import share_parts
 
 __all__ = [
     "METRICS",
+    "KeyPlaces",
     "Locations",
     "choose_by_distance",
     "collect_locations",
@@ -83,6 +84,23 @@ def prepare_rows(X: NDArray[np.float64], metric: int, exponent: int) -> NDArray[
         with np.errstate(over="ignore"):  # new rows so far away that all centers are equally far
             prepared = np.ldexp(X, -exponent)
     return prepared
+
+
+@dataclass(frozen=True)
+class KeyPlaces:
+    """Rows by the keys of their locations, as `collect_locations` sorts them."""
+
+    metric: int
+    exponent: int
+    seed: int
+
+    def of_held(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
+        """Keys, in one column."""
+        return row_keys(prepare_rows(rows, self.metric, self.exponent), self.seed)[:, None]
+
+    def of_any(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """Keys, in one column; any row can be there."""
+        return self.of_held(rows), np.ones(rows.shape[0], dtype=np.bool_)
 
 
 def collect_locations(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.grid.place import Extent
+from holdfast.grid.row_order import RowOrder
 from holdfast.grid.sketch import MAX_WEIGHT, Sketch, name_missing, whole_weights
 
 __all__ = ["RowLog"]
@@ -30,27 +31,36 @@ class RowLog:
         Largest first; weights count up or down.
     total_weight : int
         Number of rows, repeated ones included.
+    row_order : RowOrder or None
+        Finds rows among those given; without it they are sketched before the first removal.
     """
 
     given: tuple[NDArray[np.float64], NDArray[np.float64] | None] | None = None
     refusal: str = ""
     layers: tuple[Sketch, ...] = ()
     total_weight: int = 0
+    row_order: RowOrder | None = None
 
     @classmethod
-    def from_fit(cls, rows: NDArray[np.float64], weight: NDArray[np.float64] | None) -> Self:
+    def from_fit(
+        cls,
+        rows: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        row_order: RowOrder | None = None,
+    ) -> Self:
         """Keep rows and weights as they are; both are copied."""
         given = rows.copy(), None if weight is None else weight.copy()
         for array in given:
             if array is not None:
                 array.flags.writeable = False
+        row_order = None if row_order is None else row_order.kept()
         if weight is None:
-            return cls(given, total_weight=rows.shape[0])
+            return cls(given, total_weight=rows.shape[0], row_order=row_order)
         try:
             total = int(whole_weights(weight, rows.shape[0]).sum())
         except ValueError as error:
             return cls(given, refusal=str(error))
-        return cls(given, total_weight=total)
+        return cls(given, total_weight=total, row_order=row_order)
 
     def add(self, sketch: Sketch) -> "RowLog":
         """Add rows."""
@@ -61,18 +71,20 @@ class RowLog:
         return replace(self, layers=_stack(self.layers, sketch, 1), total_weight=total)
 
     def remove(self, sketch: Sketch) -> "RowLog":
-        """Remove rows, all of which must be there; O(log n) a row, after the first time O(n)."""
+        """Remove rows, all of which must be there; O(log n) a row."""
         self._check_counted()
-        settled = self.sketch_given()
+        log = self if self.row_order is not None else self.sketch_given()
         held = np.zeros(len(sketch), dtype=np.int64)
-        for layer in settled.layers:
+        if log.given is not None and log.row_order is not None:
+            held += log.row_order.count(*log.given, sketch.rows)
+        for layer in log.layers:
             held += layer.count(sketch.rows)
         if (held < sketch.weight).any():
             raise ValueError(name_missing(sketch.rows, sketch.weight, held))
         return replace(
-            settled,
-            layers=_stack(settled.layers, sketch, -1),
-            total_weight=settled.total_weight - sketch.total_weight,
+            log,
+            layers=_stack(log.layers, sketch, -1),
+            total_weight=log.total_weight - sketch.total_weight,
         )
 
     def sketch_given(self) -> "RowLog":
@@ -82,7 +94,7 @@ class RowLog:
         layers: tuple[Sketch, ...] = (Sketch.from_rows(*self.given),)
         for layer in self.layers:
             layers = _stack(layers, layer, 1)
-        return replace(self, given=None, layers=layers)
+        return replace(self, given=None, layers=layers, row_order=None)
 
     @property
     def extent(self) -> Extent | None:
