@@ -4,6 +4,7 @@ import csv
 import os
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -109,6 +110,20 @@ def test_without_network_the_error_names_both_ways(tmp_path, monkeypatch):
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", no_network)
     with pytest.raises(DatasetNotAvailable, match=r"not there; OpenML could not be read.*no route"):
         load_dataset("wholesale", data_dir=tmp_path)
+
+
+def test_openml_is_asked_in_words_that_it_takes(tmp_path, monkeypatch):
+    asked = []
+
+    def no_network(request, *rest):
+        asked.append(request.full_url)
+        raise URLError("no route to host")
+
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "cache"))
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", no_network)
+    with pytest.raises(DatasetNotAvailable, match=r"OpenML could not be read \(URLError: .*route"):
+        load_dataset("wholesale", data_dir=tmp_path)
+    assert "1511" in asked[0]
 
 
 def test_a_file_with_other_content_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""The whole flow on the test profile: claims keep holding, runs resume, gaps are said."""
+"""The whole flow on the test profile: figures, pages, runs that resume, gaps that are said."""
 
 import json
 import os
@@ -13,16 +13,8 @@ import pytest
 from holdfast.datasets import load, sources
 from holdfast.experiments import reproduce
 from holdfast.experiments.cells import CellStore
-from holdfast.experiments.claims import HOLDS
-from holdfast.experiments.config import PANELS, read_claims
+from holdfast.experiments.config import PANELS
 from holdfast.experiments.inputs import _load
-
-# Claims that held in the committed full run, and that the small profile measures. Not 2b: its
-# standard error is so large that the test could hardly fail. Not 3b: it needs all data sets.
-LASTING = ("1a", "1b", "1c", "1d", "1f", "2a", "3d", "3f", "5a", "5b", "6a", "6b")
-# A claim that holds with margin m is expected to fall below -3 standard errors once in 700 runs
-# of independent noise; the seed is fixed, so this only bounds how far a change may move it.
-TOLERANCE = 3.0
 
 
 @pytest.fixture(scope="module")
@@ -41,22 +33,6 @@ def test_every_figure_is_written(small_run):
             assert b"<svg" in (out / f"{name}.svg").read_bytes()
     for name in ("line_protocols", "line_earth_mover", "cost_ratio"):
         assert (out / f"{name}.png").exists()
-
-
-@pytest.mark.parametrize("claim", LASTING)
-def test_claims_that_hold_keep_holding(small_run, claim):
-    _, found = small_run
-    (verdict,) = [verdict for verdict in found.verdicts if verdict.claim["id"] == claim]
-    assert verdict.outcome is not None, verdict.note
-    lowest = verdict.outcome.margin + TOLERANCE * verdict.outcome.error
-    assert lowest >= 0.0, f"{verdict.claim['statement']} {verdict.outcome.figures}"
-
-
-def test_lasting_claims_hold_in_the_committed_results():
-    page = (Path(__file__).parents[2] / "results" / "claims.md").read_text()
-    for claim in read_claims():
-        if claim["id"] in LASTING:
-            assert f"| {claim['id']} | {claim['statement']} | *{HOLDS}*" in page
 
 
 def test_page_lists_every_claim_with_its_figures(small_run):

@@ -18,7 +18,7 @@ EXAMPLES = ("holdfast reproduce --quick --panels datasets --out results",)
 def reproduce(
     talk: TalkOptions,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A first look: fewer rows, trials and data sets.")
+        bool, typer.Option("--quick", help="A first look, under three minutes: fewer trials.")
     ] = False,
     panels: Annotated[
         str | None,

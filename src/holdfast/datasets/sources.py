@@ -8,6 +8,7 @@ content is compared with the one recorded here: a copy that differs is refused, 
 import csv
 import hashlib
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -221,13 +222,16 @@ def _read_openml(source: Source, fetch: Callable[..., Any] | None = None) -> Raw
     """
     if fetch is None:
         fetch = import_module("sklearn.datasets").fetch_openml
-    bunch = fetch(
-        data_id=source.openml_id,
-        as_frame=False,
-        target_column=None,
-        parser="liac-arff",
-        n_retries=0,
-    )
+    with warnings.catch_warnings():
+        # Of the retry: if that fails too, the error says all.
+        warnings.filterwarnings("ignore", message="A network error occurred")
+        bunch = fetch(
+            data_id=source.openml_id,
+            as_frame=False,
+            target_column=None,
+            parser="liac-arff",
+            n_retries=1,  # the least that is taken
+        )
     table = np.asarray(bunch.data, dtype=np.float64)
     width = source.shape[1]
     for first in range(table.shape[1] - width + 1):

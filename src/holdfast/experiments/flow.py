@@ -75,7 +75,7 @@ def reproduce(
     out : path, default="results"
         Folder for everything that is written; made if it is not there.
     quick : bool, default=False
-        A first look: fewer rows, trials and data sets.
+        A first look, under three minutes: fewer sizes, deletions and trials.
     data_dir : path, default=None
         Folder with the data sets that scikit-learn does not carry; None takes HOLDFAST_DATA.
         Figures of data sets that are not at hand say so.
