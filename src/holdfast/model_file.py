@@ -52,6 +52,7 @@ class FittedModel:
     n_clusters : tuple of int
         The cuts that were asked for.
     id_name : str or None
+        The column that names rows, also where the model itself has no ids (after an update).
     ids : ndarray of shape (n_rows,), dtype int64 or str, or None
         Of all rows of the file; None where rows are known by their number.
     used : ndarray of shape (n_rows,), dtype bool

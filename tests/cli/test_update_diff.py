@@ -61,6 +61,22 @@ def test_update_equals_a_fit_on_what_is_left(holdfast, people, model):
     assert model.read_bytes() == before
 
 
+def test_tables_keep_their_ids_after_an_update(holdfast, people, model):
+    """The model has no ids of its own any more: equal rows are one. A table still has."""
+    gone = rows_of(people, 0, 12, "gone.csv")
+    left = rows_of(people, 12, 60, "left.csv")
+    assert holdfast("update", model, "--remove", gone, "--quiet").code == 0
+    done = holdfast("predict", model, left, "-k", "3", "--out", "labels.csv", "--quiet")
+    assert done.code == 0, done.err
+    header, *lines = (people.parent / "labels.csv").read_text().splitlines()
+    assert header == "id,cluster_3"
+    ids = [line.split(",")[0] for line in people.read_text().splitlines()[13:]]
+    assert [line.split(",")[0].strip('"') for line in lines] == ids
+    done = holdfast("cut", model, "-k", "3", "--out", "cut.csv", "--quiet")
+    assert done.code == 0, done.err
+    assert (people.parent / "cut.csv").read_text().startswith("row,cluster_3")
+
+
 def test_adding_and_removing_at_once(holdfast, people, model):
     some = rows_of(people, 5, 9, "some.csv")
     done = holdfast("update", model, "--add", some, "--remove", some, "--to", "new.holdfast")

@@ -27,7 +27,7 @@ def cut(model: ModelFile, clusters: Clusters, output: OutputOptions, talk: TalkO
     check_cuts(fitted, ks, model)
     hierarchy = fitted.hierarchy
     table = build_label_table(
-        fitted.id_name,
+        None if fitted.ids is None else fitted.id_name,
         None if fitted.ids is None else pa.array(fitted.ids),
         fitted.used,
         {k: hierarchy.cut(k) for k in ks},

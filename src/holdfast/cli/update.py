@@ -127,8 +127,7 @@ def _to_model(before: "FittedModel", estimator: "HierarchicalKMedian") -> "Fitte
     return replace(
         before,
         hierarchy=estimator.hierarchy_,
-        id_name=None,
-        ids=None,
+        ids=None,  # rows of equal values are one now; tables still name theirs by `id_name`
         used=np.ones(rows.shape[0], dtype=np.bool_),
         stored=StoredRows(rows, estimator.row_weights_, np.arange(rows.shape[0])),
     )
