@@ -27,6 +27,7 @@ CONFIGURATIONS = {
     "euclidean greedy": {"cost": "euclidean", "epsilon": 0},
     "manhattan": {"cost": "euclidean", "metric": "manhattan", "max_centers": "all"},
     "cosine": {"cost": "euclidean", "metric": "cosine"},
+    "refined": {"cost": "euclidean", "refine": True},
     "few candidates": {"cost": "euclidean", "max_candidates": 7, "max_centers": 5},
 }
 over_configurations = pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -71,7 +72,7 @@ def check_equals_fit(model: HierarchicalKMedian, left: np.ndarray) -> None:
 @given(data=st.data())
 @settings(max_examples=30, deadline=None)
 def test_any_sequence_of_updates_equals_a_fit_on_what_is_left(name, data):
-    """Twelve configurations of 30 random sequences each, asked in between or not."""
+    """Thirteen configurations of 30 random sequences each, asked in between or not."""
     model = HierarchicalKMedian(2, **CONFIGURATIONS[name])
     left: list[int] = []
     if data.draw(st.booleans(), label="fit first"):

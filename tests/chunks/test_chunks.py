@@ -118,16 +118,16 @@ def test_locator_of_the_first_centers_labels_their_cut(cost, k):
 # What a chunk can be
 
 
-def write(kind: str, path: Path) -> Path:
+def write(kind: str, path: Path, table: pa.Table = TABLE, part: int = 123) -> Path:
     if kind == "parquet":
-        pa.parquet.write_table(TABLE, path, row_group_size=123)
+        pa.parquet.write_table(table, path, row_group_size=part)
     elif kind == "csv":
-        pa.csv.write_csv(TABLE, path)
+        pa.csv.write_csv(table, path)
     elif kind == "feather":
-        pa.feather.write_feather(TABLE, path, chunksize=321)
+        pa.feather.write_feather(table, path, chunksize=part)
     elif kind == "arrow":
-        with pa.ipc.new_stream(path, TABLE.schema) as stream:
-            stream.write_table(TABLE, max_chunksize=99)
+        with pa.ipc.new_stream(path, table.schema) as stream:
+            stream.write_table(table, max_chunksize=part)
     return path
 
 
@@ -221,6 +221,15 @@ BAD_CHUNKS = {
 def test_bad_chunk_is_named(case, tmp_path):
     change, message = BAD_CHUNKS[case]
     check_refused(chunks_with(37, change), message, tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bad_row_of_a_file_is_named(kind, tmp_path):
+    path = tmp_path / f"rows.{kind}"
+    frame = FRAME.assign(b=FRAME["b"].mask(FRAME.index == 37 * 40 + 13))
+    write(kind, path, pa.Table.from_pandas(frame), part=40)
+    message = f"rows.{kind}, chunk 37: must be finite; row 13"
+    check_refused([path], message, tmp_path, chunk_rows=40)
 
 
 def test_other_names_of_columns_are_named(tmp_path):

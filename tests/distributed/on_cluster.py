@@ -108,7 +108,7 @@ def main() -> None:
         LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
-        Client(cluster) as client,
+        Client(cluster.scheduler_address) as client,
     ):
         pids = set(client.run(os.getpid).values())
         found["pids"] = len({os.getpid()} | pids)
@@ -124,6 +124,14 @@ def main() -> None:
         capped = distributed.fit(HierarchicalKMedian(6), array, max_cells=100)
         found["capped"] = digest(capped)
         found["sensitivity"] = measure_sensitivity(folder / "trials", pids)
+        found["workers"] = {}
+        for n in (3, 1):
+            cluster.scale(n)
+            while len(client.scheduler_info()["workers"]) != n:
+                time.sleep(0.05)
+            found["workers"][n] = digest(distributed.fit(HierarchicalKMedian(6), array))
+        cluster.scale(2)
+        client.wait_for_workers(2)
         (folder / "at work").mkdir()
         found["killed"] = fit_while_a_worker_dies(str(folder / "at work"))
     print(json.dumps(found))

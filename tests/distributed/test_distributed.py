@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ import pandas as pd
 import pytest
 
 from holdfast import HierarchicalKMedian, distributed, fit_chunks
+from holdfast.distributed.fit import merge_parts, sketch_partition
+from holdfast.grid.capped import Cap
 
 sys.path.insert(0, str(Path(__file__).parent))
 from on_cluster import NAMES, ROWS, digest
@@ -61,6 +64,11 @@ def test_cluster_has_processes_of_its_own(cluster):
 @pytest.mark.parametrize("kind", ["array", "dataframe", "paths"])
 def test_fit_on_a_cluster_is_the_local_fit(cluster, kind):
     assert cluster[kind] == digest(fit_locally())
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_any_number_of_workers(cluster, n):
+    assert cluster["workers"][str(n)] == digest(fit_locally())
 
 
 def test_labels_of_a_cluster_are_the_local_ones(cluster):
@@ -131,6 +139,16 @@ def test_any_list_of_paths(n, tmp_path):
     labels = distributed.predict(model, [Path(path) for path in paths])
     assert len(labels.chunks[0]) == n
     np.testing.assert_array_equal(labels.compute(), fit_locally().predict(ROWS))
+
+
+def test_no_more_than_cells_and_one_row_travel():
+    cap = Cap(100, 0)
+    part = sketch_partition("", ROWS, None, HierarchicalKMedian(6), cap)
+    assert 0 < len(part.sketch) <= 100
+    assert part.like.rows.shape[0] == 1
+    assert len(pickle.dumps(part)) <= 100 * 8 * (2 * 3 + 1) + 3000
+    both = merge_parts([part, sketch_partition("", -ROWS, None, HierarchicalKMedian(6), cap)])
+    assert len(pickle.dumps(both)) <= 100 * 8 * (2 * 3 + 1) + 3000
 
 
 def test_threads_give_the_same():
