@@ -4,16 +4,21 @@ Prints the table of docs/distributed.md. Assumes equal cores and a network of 1 
 """
 
 import argparse
+import json
 import math
 import pickle
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 from inputs import Rows, make_rows
+from tasks import HERE, run_python
 
 FAN_IN = 4
 BANDWIDTH = 1e9  # bytes a second into a worker
-DRIVER_BYTES = 330.0  # a cell, at the peak of a fit: from one run of the chunks group, by hand
+SHARES = (4, 2, 1)  # memory is measured at a quarter, a half and all of the rows
+UNCAPPED = 1e8  # distinct rows for which the driver is the limit
 # rows in all, rows of a partition, workers of one core each
 CASES = ((1e8, 5e6, 20), (1e9, 1e7, 100), (1e11, 1e8, 1000))
 
@@ -54,6 +59,42 @@ def measure(n: int, max_cells: int) -> dict[str, float]:
     }
 
 
+def measure_memory(n: int) -> dict[str, float]:
+    """Peak memory of a worker and of the driver: bytes of a process, and bytes a cell.
+
+    Each is a line through three sizes. A worker merges four sketches of equal size, which come
+    from different rows; the driver builds the hierarchy of one.
+    """
+    points: dict[str, list[tuple[int, int]]] = {"worker": [], "driver": []}
+    for share in SHARES:
+        parts = np.array_split(make_rows(Rows(n // share)), FAN_IN)
+        cap = parts[0].shape[0] // 2
+        with tempfile.TemporaryDirectory() as folder:
+            files = [str(Path(folder) / f"{i}.pickle") for i in range(FAN_IN)]
+            cells = [write_sketch(part, cap, file) for part, file in zip(parts, files, strict=True)]
+            for role, used in (("worker", FAN_IN), ("driver", 1)):
+                peak = json.loads(
+                    run_python([str(HERE / "measure_cluster.py"), role, *files[:used]])
+                )
+                points[role].append((sum(cells[:used]) // used, peak))
+    found = {}
+    for role, listed in points.items():
+        cells_of, peaks = np.array(listed, dtype=np.float64).T
+        slope, base = np.polyfit(cells_of, peaks, 1)
+        found |= {f"{role} cell": float(slope), f"{role} base": float(base)}
+    return found
+
+
+def write_sketch(rows: np.ndarray, max_cells: int, file: str) -> int:
+    """Write the pickled sketch of rows; return its number of cells."""
+    from holdfast.grid.capped import Cap, CappedSketch
+
+    ones = np.ones(rows.shape[0], dtype=np.int64)
+    sketch = CappedSketch.empty(Cap(max_cells, 0), rows.shape[1]).add_rows(rows, ones)
+    Path(file).write_bytes(pickle.dumps(sketch))
+    return len(sketch)
+
+
 def extrapolate(
     constants: dict[str, float], rows: float, part: float, workers: int, max_cells: int
 ) -> dict[str, float]:
@@ -73,8 +114,8 @@ def extrapolate(
         "merge": max(merging, sketches * cells * constants["merge"] / workers),
         "tree": min(rows, max_cells) * constants["tree"],
         "label": math.ceil(partitions / workers) * part * constants["label"],
-        "worker": (FAN_IN + 2) * cells * constants["bytes"] + 0.4e9,
-        "driver": min(rows, max_cells) * DRIVER_BYTES + 0.3e9,
+        "worker": cells * constants["worker cell"] + constants["worker base"],
+        "driver": min(rows, max_cells) * constants["driver cell"] + constants["driver base"],
     }
 
 
@@ -85,11 +126,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=8_000_000)
     parser.add_argument("--max-cells", type=int, default=MAX_CELLS)
     options = parser.parse_args()
-    constants = measure(options.rows, options.max_cells)
+    constants = measure(options.rows, options.max_cells) | measure_memory(options.rows)
     print(
         f"sketch {constants['sketch'] * 1e6:.2f} us a row, merge {constants['merge'] * 1e6:.2f} us "
         f"and {constants['bytes']:.0f} bytes a cell, tree {constants['tree'] * 1e6:.2f} us a cell, "
         f"labels {constants['label'] * 1e6:.2f} us a row\n"
+        f"peak memory of a worker {constants['worker base'] / 1e6:.0f} MB and "
+        f"{constants['worker cell']:.0f} bytes a cell of each sketch, of the driver "
+        f"{constants['driver base'] / 1e6:.0f} MB and {constants['driver cell']:.0f} bytes a cell\n"
     )
     print(
         "| rows | partitions | workers | moved | sketch | merge | tree | labels | worker | driver |"
@@ -98,11 +142,16 @@ def main() -> None:
     for rows, part, workers in CASES:
         found = extrapolate(constants, rows, part, workers, MAX_CELLS)
         print(
-            f"| {rows:.0e} | {rows / part:,.0f} | {workers:,} | {found['moved'] / 1e9:,.1f} GB "
+            f"| 1e{math.log10(rows):.0f} | {rows / part:,.0f} | {workers:,} | {found['moved'] / 1e9:,.1f} GB "
             f"| {found['sketch']:,.0f} s | {found['merge']:,.0f} s | {found['tree']:,.0f} s "
             f"| {found['label']:,.0f} s | {found['worker'] / 1e9:.1f} GB "
             f"| {found['driver'] / 1e9:.1f} GB |"
         )
+    driver = UNCAPPED * constants["driver cell"] + constants["driver base"]
+    print(
+        f"\nWithout a cap, 1e{math.log10(UNCAPPED):.0f} distinct rows: driver {driver / 1e9:.0f} GB, "
+        f"tree {UNCAPPED * constants['tree']:.0f} s"
+    )
 
 
 if __name__ == "__main__":
