@@ -1,4 +1,4 @@
-"""How long Ctrl-C waits during a fit: prints the table of docs/guarantees.md.
+"""How long Ctrl-C waits during a fit: what docs/guarantees.md says of it.
 
 A timer interrupts fits at moments spread over their whole length. Python sees a signal when the
 kernel that is running returns, so what is measured is the rest of that kernel.

@@ -24,10 +24,10 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any])
     """
     target = Path(path)
     part = target.with_name(f".{target.name[:200]}.{uuid.uuid4().hex}.part")
-    # Not tempfile: its files are for their owner alone, whatever the umask says.
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
-        with os.fdopen(handle, "wb") as file:
+        # Not tempfile: its files are for their owner alone, whatever the umask says.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(part, flags, 0o666), "wb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())

@@ -49,22 +49,33 @@ COMMANDS = {
         [*PROGRAM, "audit", "rows.csv", "--methods", "ward", "--trials", "100000", "--jobs", "2"]
         + ["--checkpoint", "kept", "--out", "table.csv"],
         "kept/**/block-*.npz",
+        1.0,
     ),
     "reproduce": (
         [*PROGRAM, "reproduce", "--quick", "--panels", "clnss", "--jobs", "2", "--out", "out"],
         "out/cells/*/*.json",
+        1.0,
+    ),
+    "fit": (
+        [*PROGRAM, "fit", "many.csv", "--chunked", "-k", "3", "--out", "table.csv"],
+        ".table.csv.*.part",
+        0.0,
     ),
 }
-"""Programs that use several processes, and the files of which the first shows that they do."""
+"""Programs, the files of which the first shows that they are in the middle of it, and how long to
+wait then. The first two use several processes; the third writes a file as a stream."""
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_command(name: str, tmp_path: Path):
-    command, begun = COMMANDS[name]
+    command, begun, delay = COMMANDS[name]
     rows = np.random.RandomState(0).standard_normal((1500, 3))
     np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", header="a,b,c", comments="")
+    if name == "fit":
+        header, *lines = (tmp_path / "rows.csv").read_text().splitlines()
+        (tmp_path / "many.csv").write_text("\n".join([header, *lines * 500]) + "\n")
     ended = interrupt(
-        command, lambda pid: any(tmp_path.glob(begun)), to_all=True, delay=1.0, folder=tmp_path
+        command, lambda pid: any(tmp_path.glob(begun)), to_all=True, delay=delay, folder=tmp_path
     )
     assert ended.code == 130, ended.errors
     assert "interrupted" in ended.errors
