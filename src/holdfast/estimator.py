@@ -113,7 +113,7 @@ class HierarchicalKMedian(
     Notes
     -----
     Time O(n d + n log n) at fixed precision, about 250 bytes of memory a row beyond the input.
-    A copy of the rows is kept, for `partial_fit` and `forget`.
+    A copy of the rows and their order are kept, for `partial_fit` and `forget`.
     Rows closer than 2^-63 of the data's diameter count as repeats, with a warning.
 
     Not for data in which clusters are separated by shape or density rather than distance, and not
