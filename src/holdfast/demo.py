@@ -4,6 +4,8 @@ Prints the first cuts of the hierarchy and a comparison with the classic methods
 page.
 """
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +18,28 @@ from holdfast.report import Report
 
 __all__ = ["main", "report_wine"]
 
+Progress = bool | Callable[[str, float, float], None]
+
 N_CUTS = 10
 N_CLUSTERS = 4
 PAGE = Path("demo-report.html")
 
 
-def main() -> None:
-    """Fit, print, compare, write the page."""
+def main(show: "Callable[[], AbstractContextManager[Progress]] | None" = None) -> None:
+    """Fit, print, compare, write the page.
+
+    Parameters
+    ----------
+    show : callable, default=None
+        Opens what shows the progress of a report; None shows nothing.
+    """
     X, _, _ = _load_wine()
     model = choose_model().fit(X)
     print(f"Wine: {X.shape[0]} rows, {X.shape[1]} columns, standardised.")
     _print_cuts(X, model.hierarchy_)
     print("\nComparing with the classic methods; this takes about half a minute ...\n", flush=True)
-    report = report_wine()
+    with nullcontext(False) if show is None else show() as progress:
+        report = report_wine(progress=progress)
     _print_comparison(report.content["stability"])
     print(f"\n{report.verdict}")
     report.to_html(PAGE)

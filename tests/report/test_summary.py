@@ -106,7 +106,7 @@ def test_influence_without_refits_equals_refits(rows, report, monkeypatch):
 
 @pytest.mark.parametrize(("n", "count"), [(301, 300), (20_000, 300), (60_000, 100), (10**7, 20)])
 def test_rows_left_out_in_turn_grow_fewer(n, count):
-    assert rows_to_look_at._count_refits(n) == count
+    assert rows_to_look_at.count_left_out(n) == count
 
 
 def test_equal_arguments_give_equal_bytes(rows, ids, report):

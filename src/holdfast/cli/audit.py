@@ -1,5 +1,6 @@
 """``holdfast audit``: how much each method moves when rows go, side by side."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,6 +112,7 @@ def audit(
     distances to the best center of each cluster). Low is good for both.
     """
     from holdfast.cli.outputs import TABLE_ENDINGS, check_targets
+    from holdfast.cli.pace import share_work, tell_share
 
     console = Console("audit", talk, table_on_stdout=out == "-" and not talk.json)
     asked = _Audit(parse_counts(clusters), parse_amounts(delete), measure, how, checkpoint)
@@ -122,10 +124,15 @@ def audit(
     dataset, rows = _read(data, read, column, sample, how.seed, chosen, console)
     records: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
-    for number, (method, clusterer) in enumerate(chosen.items(), start=1):
-        with console.bar(f"{method} ({number} of {len(chosen)})") as bar:
+    with console.bar("trying each method once") as bar:
+        repeats = how.repeats if console.shows_bars else None
+        shares = share_work(chosen, rows, asked.ks, repeats, bar.update)
+        bar.restart()
+        for number, (method, clusterer) in enumerate(chosen.items(), start=1):
+            bar.rename(f"{method} ({number} of {len(chosen)})")
+            tell = functools.partial(tell_share, bar.update, *shares[method])
             try:
-                records += _measure(method, clusterer(), rows, asked, bar.update)
+                records += _measure(method, clusterer(), rows, asked, tell)
             except (RuntimeError, MemoryError) as error:
                 failed[method] = str(error) or "not enough memory"
     _show(records, failed, dataset, rows.shape[0], asked, out, console)
@@ -182,7 +189,7 @@ def _measure(
     clusterer: Any,
     rows: "NDArray[np.float64]",
     asked: _Audit,
-    tell: Callable[[int, int], None],
+    tell: Callable[[float, float], None],
 ) -> list[dict[str, Any]]:
     """Measure one method: a record for each number of deleted rows and of clusters."""
     from holdfast import average_sensitivity

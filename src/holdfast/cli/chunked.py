@@ -10,6 +10,7 @@ from holdfast.cli.console import Console, list_names
 from holdfast.cli.options import ColumnOptions, KeepOptions
 from holdfast.cli.parse import name_cost
 from holdfast.cli.problems import InputProblem, blame_input
+from holdfast.cli.progress import Bar
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
@@ -43,9 +44,10 @@ def fit_in_parts(
     ):
         if given:
             raise InputProblem(f"{option} does not go with --chunked.")
-    with console.bar(f"reading {data}"), blame_input():
-        preparation = _prepare(data, column, keep.like, console)
-        fit_chunks(estimator, lambda: _read_prepared(data, preparation))
+    with console.bar(f"reading {data}") as bar, blame_input():
+        preparation = _prepare(data, column, keep.like, console, bar)
+        bar.restart()
+        fit_chunks(estimator, lambda: _read_to_fit(data, preparation, estimator, console, bar))
     capped = estimator._held.extent is not None
     if capped:
         console.notice(
@@ -89,16 +91,64 @@ def _check_files(data: str, out: str) -> None:
         raise InputProblem(f"--chunked writes to an --out of {', '.join(_WRITTEN)}; got {out}.")
 
 
-def _read_prepared(data: str, preparation: "Preparation") -> Iterator[Any]:
+def _read_rows(data: str, columns: tuple[str, ...], bar: Bar) -> Iterator[Any]:
+    """Rows of a file, part by part; the bar learns how far it is once a part is worked off."""
     from holdfast.chunks.read import open_source
 
-    for chunk in open_source(data, preparation.columns):
-        yield preparation.apply(chunk.rows)
+    whole, done = _count_rows(Path(data)), 0
+    for chunk in open_source(data, columns):
+        yield chunk.rows
+        done += chunk.rows.shape[0]
+        bar.update(done, whole)
 
 
-def _prepare(data: str, column: ColumnOptions, like: str | None, console: Console) -> "Preparation":
+def _count_rows(path: Path) -> int:
+    """Count rows without reading them; of a CSV file, guessed from its first part."""
+    import pyarrow.dataset as ds
+
+    try:
+        if path.suffix.lower() == ".csv":
+            with path.open("rb") as file:
+                head = file.read(1 << 20)
+            return round(head.count(b"\n") * path.stat().st_size / max(len(head), 1))
+        kind = "parquet" if path.suffix.lower() == ".parquet" else "ipc"
+        return int(ds.dataset(path, format=kind).count_rows())
+    except (OSError, ValueError):
+        return 0  # whoever reads the file will tell what is wrong with it
+
+
+def _read_prepared(data: str, preparation: "Preparation", bar: Bar) -> Iterator[Any]:
+    for rows in _read_rows(data, preparation.columns, bar):
+        yield preparation.apply(rows)
+
+
+def _read_to_fit(
+    data: str,
+    preparation: "Preparation",
+    estimator: "HierarchicalKMedian",
+    console: Console,
+    bar: Bar,
+) -> Iterator[Any]:
+    """Rows to cluster; after the last of them, the bar is that of the clustering."""
+    from holdfast.cli.pace import expect_fit_seconds
+
+    seconds, n_first, n_rows = None, 0, 0
+    for rows in _read_prepared(data, preparation, bar):
+        if n_rows == 0 and console.shows_bars:
+            n_first, seconds = rows.shape[0], expect_fit_seconds(estimator, rows)
+        n_rows += rows.shape[0]
+        yield rows
+    bar.rename(f"clustering {n_rows:,} rows")
+    bar.restart()
+    # The Euclidean cost looks at so many candidates, the tree at every row.
+    growth = n_rows / max(n_first, 1) if estimator.cost == "tree" else 1.0
+    bar.expect(None if seconds is None else seconds * growth)
+
+
+def _prepare(
+    data: str, column: ColumnOptions, like: str | None, console: Console, bar: Bar
+) -> "Preparation":
     """Choose columns by the types of the file, and scales in a pass of their own."""
-    from holdfast.chunks.read import open_source
     from holdfast.preparation import Preparation
 
     if like is not None:
@@ -109,17 +159,17 @@ def _prepare(data: str, column: ColumnOptions, like: str | None, console: Consol
     if not column.standardize:
         return Preparation(names)
     count, mean, squares, lowest, highest = 0, 0.0, 0.0, np.inf, -np.inf
-    for chunk in open_source(data, names):
-        size = chunk.rows.shape[0]
+    for rows in _read_rows(data, names, bar):
+        size = rows.shape[0]
         if size:
             # Sums of squares about the mean, merged without cancellation.
-            here = chunk.rows.mean(axis=0)
-            squares = squares + ((chunk.rows - here) ** 2).sum(axis=0)
+            here = rows.mean(axis=0)
+            squares = squares + ((rows - here) ** 2).sum(axis=0)
             squares = squares + (here - mean) ** 2 * (count * size / (count + size))
             mean = mean + (here - mean) * (size / (count + size))
             count += size
-            lowest = np.minimum(lowest, chunk.rows.min(axis=0))
-            highest = np.maximum(highest, chunk.rows.max(axis=0))
+            lowest = np.minimum(lowest, rows.min(axis=0))
+            highest = np.maximum(highest, rows.max(axis=0))
     if count == 0:
         raise InputProblem(f"{data} has no rows.")
     varies = np.asarray(lowest) < np.asarray(highest)
@@ -183,13 +233,13 @@ def _write_labels(
     def write(file: IO[bytes]) -> None:
         nonlocal n_rows
         with open_writer(Path(out), file, schema) as writer:
-            for rows in _read_prepared(data, preparation):
+            for rows in _read_prepared(data, preparation, bar):
                 row = np.arange(n_rows, n_rows + rows.shape[0])
                 labels = [locator.finest(rows) for locator in locators]
                 writer.write(pa.record_batch([row, *labels], schema=schema))
                 n_rows += rows.shape[0]
 
-    with console.bar(f"writing {out}"), blame_input():
+    with console.bar(f"writing {out}") as bar, blame_input():
         write_file(out, write)
     return n_rows
 

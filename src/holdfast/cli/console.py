@@ -42,7 +42,12 @@ class Console:
 
     def bar(self, what: str, expected_seconds: float | None = None) -> Bar:
         """Show progress on a terminal, from two seconds on."""
-        return make_bar(what, not self.talk.quiet and sys.stderr.isatty(), expected_seconds)
+        return make_bar(what, self.shows_bars, expected_seconds)
+
+    @property
+    def shows_bars(self) -> bool:
+        """Whether anybody sees progress: a guess of how long work takes costs time."""
+        return not self.talk.quiet and sys.stderr.isatty()
 
     def show_json(self, record: dict[str, Any]) -> None:
         """Print one JSON object; NaN and infinity become null."""

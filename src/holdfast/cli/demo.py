@@ -1,5 +1,7 @@
 """``holdfast demo``: the Wine data, clustered, compared and on a page."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -49,12 +51,19 @@ def demo(
 
     page = str(library.PAGE)
     check_targets({"demo": (page, ())}, force=force, inputs=())
+
+    @contextmanager
+    def show() -> "Iterator[library.Progress]":
+        with console.bar("comparing") as bar:
+            yield bar.follow if console.shows_bars else False
+
     if talk.json:
-        report = library.report_wine()
+        with show() as progress:
+            report = library.report_wine(progress=progress)
         report.to_html(page)
         console.show_json({"report": report.to_dict(), "files": {"out": page}})
     else:
-        library.main()
+        library.main(show)
 
 
 def _wine() -> "pa.Table":

@@ -47,4 +47,6 @@ def diff(
         )
     for model, path in zip(models, (before, after), strict=True):
         check_cuts(model, ks, path)
-    show_differences(console, {}, compare_models(models[0], models[1], ks))
+    with console.bar("comparing") as bar:
+        differences = compare_models(models[0], models[1], ks, bar.update)
+    show_differences(console, {}, differences)

@@ -1,5 +1,6 @@
 """What moved between two models, in words, as a table and as JSON."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,13 @@ _HEADER = ("k", "before", "after", "size before", "size after", "kept", "left", 
 
 
 def compare_models(
-    before: "FittedModel", after: "FittedModel", ks: tuple[int, ...]
+    before: "FittedModel",
+    after: "FittedModel",
+    ks: tuple[int, ...],
+    tell: Callable[[float, float], None],
 ) -> dict[int, "CutDifference"]:
-    """Compare the cuts of two models that hold their rows."""
+    """Compare the cuts of two models that hold their rows; `tell` learns how far it is."""
+    from holdfast.cli.labels import predict_cuts
     from holdfast.stability.difference import LabelledRows, compare_cuts
 
     if before.preparation != after.preparation:
@@ -31,11 +36,26 @@ def compare_models(
         if model.stored is None:
             raise InputProblem("a model without its rows cannot be compared: fit without --no-rows")
         rows, index = model.stored.rows, model.stored.index
-        labels = model.hierarchy.predict(rows, k)
+        labels = predict_cuts(model.hierarchy, rows, (k,), step)[k]
         centers = rows[index[model.hierarchy.center_indices[:k]]]
         return LabelledRows(rows, model.stored.weight, labels, centers)
 
-    return {k: compare_cuts(label(before, k), label(after, k)) for k in ks}
+    steps = 3 * len(ks)  # label one, label the other, compare
+    done = 0
+
+    def step(part: float, whole: float) -> None:
+        tell(done + part / whole, steps)
+
+    found = {}
+    for k in ks:
+        sides = []
+        for model in (before, after):
+            sides.append(label(model, k))
+            done += 1
+        found[k] = compare_cuts(*sides)
+        done += 1
+        tell(done, steps)
+    return found
 
 
 def describe_difference(k: int, found: "CutDifference") -> list[str]:

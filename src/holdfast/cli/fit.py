@@ -37,7 +37,7 @@ EXAMPLES = (
     "cat wine.csv | holdfast fit - -k 2-6 --quiet | head -n 3",
 )
 
-_CALIBRATE_FROM = 200_000  # rows; below, fits take less than two seconds
+_MODEL_BYTES_A_SECOND = 5e7  # of the rows: sorted, hashed, written and flushed, on a plain disk
 
 
 def fit(
@@ -60,6 +60,7 @@ def fit(
     cluster for every K from that number on.
     """
     from holdfast.cli.outputs import TABLE_ENDINGS, check_targets
+    from holdfast.cli.pace import expect_fit_seconds
 
     console = Console("fit", talk, table_on_stdout=output.out == "-" and not talk.json)
     ks = parse_counts(clusters)
@@ -79,8 +80,9 @@ def fit(
         fit_in_parts(estimator, data, column, keep, output.out, ks, console)
         return
     dataset = _read(data, read, column, weights, keep.like, console)
-    expected = _expect_seconds(estimator, dataset, console)
-    with console.bar(f"clustering {dataset.rows.shape[0]:,} rows", expected), blame_input():
+    with console.bar(f"clustering {dataset.rows.shape[0]:,} rows") as bar, blame_input():
+        if console.shows_bars:
+            bar.expect(expect_fit_seconds(estimator, dataset.rows))
         estimator.fit(dataset.rows, sample_weight=dataset.weight)
     _write(estimator, dataset, ks, output, keep, console)
 
@@ -145,26 +147,6 @@ def _read(
     return dataset
 
 
-def _expect_seconds(
-    estimator: "HierarchicalKMedian", dataset: "Dataset", console: Console
-) -> float | None:
-    """Fit a fiftieth of many rows, to tell how long all of them will take."""
-    import math
-    import sys
-    import time
-
-    from sklearn.base import clone
-
-    n_rows = dataset.rows.shape[0]
-    if n_rows < _CALIBRATE_FROM or console.talk.quiet or not sys.stderr.isatty():
-        return None
-    sample = dataset.rows[::50]
-    start = time.monotonic()
-    clone(estimator).set_params(n_clusters=1).fit(sample)
-    seconds = time.monotonic() - start
-    return seconds * 50.0 * math.log(n_rows) / math.log(sample.shape[0])
-
-
 def _write(
     estimator: "HierarchicalKMedian",
     dataset: "Dataset",
@@ -188,7 +170,7 @@ def _write(
     if output.out != "-":
         write_table(output.out, table)
     if keep.model is not None:
-        with console.bar(f"writing {keep.model}"):
+        with console.bar(f"writing {keep.model}", dataset.rows.nbytes / _MODEL_BYTES_A_SECOND):
             keep_model(keep.model, estimator, dataset, ks, not keep.no_rows)
     if keep.linkage is not None:
         merges = hierarchy.linkage()

@@ -1,5 +1,6 @@
 """Hierarchies -> tables of labels, one row for each row of the file."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,14 @@ if TYPE_CHECKING:
 
     from holdfast.hierarchy import Hierarchy
 
-__all__ = ["CENTER_COLUMN", "build_label_table", "describe_cuts", "name_centers", "show_labels"]
+__all__ = ["CENTER_COLUMN", "build_label_table", "describe_cuts", "name_centers", "predict_cuts"]
+__all__ += ["show_labels"]
 
 CENTER_COLUMN = "center_from"
 """The smallest k for which a row is the center of its cluster: it is for every larger one too."""
 
 _MOST_SIZES = 12
+_BLOCK_ROWS = 1 << 16  # labelled between two pieces of news
 
 
 def build_label_table(
@@ -60,6 +63,24 @@ def build_label_table(
         everywhere[used] = values
         columns[column] = pa.array(everywhere, mask=everywhere < 0)
     return pa.table(columns)
+
+
+def predict_cuts(
+    hierarchy: "Hierarchy",
+    rows: NDArray[np.float64],
+    ks: tuple[int, ...],
+    tell: Callable[[float, float], None],
+) -> dict[int, NDArray[np.int32]]:
+    """Label rows for each k, block by block: `tell` learns how many of how many are done."""
+    found = {k: np.empty(rows.shape[0], dtype=np.int32) for k in ks}
+    done = 0
+    for k, labels in found.items():
+        for first in range(0, rows.shape[0], _BLOCK_ROWS):
+            block = slice(first, first + _BLOCK_ROWS)
+            labels[block] = hierarchy.predict(rows[block], k)
+            done += labels[block].size
+            tell(done, len(found) * rows.shape[0])
+    return found
 
 
 def describe_cuts(

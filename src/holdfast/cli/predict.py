@@ -56,7 +56,7 @@ def predict(
     prepared as they were at the fit.
     """
     from holdfast.cli.dataset import prepare_like
-    from holdfast.cli.labels import build_label_table, show_labels
+    from holdfast.cli.labels import build_label_table, predict_cuts, show_labels
     from holdfast.cli.models import check_cuts, load_model
     from holdfast.cli.outputs import TABLE_ENDINGS, check_targets, write_table
     from holdfast.cli.tables import read_table
@@ -78,8 +78,8 @@ def predict(
     dataset = prepare_like(
         table, fitted.preparation, console, id_name=id, positional=not table.named
     )
-    with console.bar(f"labelling {dataset.rows.shape[0]:,} rows"):
-        labels = {k: fitted.hierarchy.predict(dataset.rows, k) for k in ks}
+    with console.bar(f"labelling {dataset.rows.shape[0]:,} rows") as bar:
+        labels = predict_cuts(fitted.hierarchy, dataset.rows, ks, bar.update)
     result = build_label_table(id, dataset.ids, dataset.used, labels)
     if output.out != "-":
         write_table(output.out, result)

@@ -33,12 +33,23 @@ class Bar:
     def rename(self, what: str) -> None:
         """Say what is being done now."""
 
+    def follow(self, what: str, done: float, total: float) -> None:
+        """Say what is being done, and how far the work is."""
+        self.rename(what)
+        self.update(done, total)
+
+    def restart(self) -> None:
+        """Start the clock again: what was done so far says nothing about the time left."""
+
+    def expect(self, seconds: float | None) -> None:
+        """Say how long the rest will take, where nobody will say how far it is."""
+
 
 class _TerminalBar(Bar):
     """A bar of rich that a thread draws, so that work without news is seen to go on.
 
     Where nobody calls `update`, it moves by the clock towards `expected_seconds`, and is an
-    endless one without them.
+    endless one without them. Work that takes longer than expected is always nearly done.
     """
 
     def __init__(self, what: str, expected_seconds: float | None) -> None:
@@ -69,14 +80,22 @@ class _TerminalBar(Bar):
     def rename(self, what: str) -> None:
         self._what = what
 
+    def restart(self) -> None:
+        self._start, self._known, self._expected = time.monotonic(), None, None
+
+    def expect(self, seconds: float | None) -> None:
+        elapsed = time.monotonic() - self._start
+        self._known = None
+        self._expected = None if seconds is None else elapsed + seconds
+
     def _share(self) -> tuple[float, float] | None:
         """How much of how much is done, as far as anybody can know."""
         if self._known is not None:
             return self._known
         if self._expected is None:
             return None
-        elapsed = time.monotonic() - self._start
-        return min(elapsed, 0.99 * self._expected), self._expected
+        elapsed = max(time.monotonic() - self._start, 1e-3)
+        return elapsed, max(self._expected, 1.15 * elapsed)
 
     def _draw(self) -> None:
         if self._over.wait(_QUIET_SECONDS):

@@ -116,18 +116,12 @@ def _build(dataset: "Dataset", options: dict[str, Any], chosen: Any, console: Co
     elif not dataset.used.all():
         ids = np.flatnonzero(dataset.used).tolist()
     with console.bar("starting") as bar, blame_input():
-
-        def tell(what: str, number: int, steps: int) -> None:
-            bar.rename(what)
-            if steps:
-                bar.update(number - 1, steps)
-
         return build_report(
             dataset.rows,
             names=dataset.preparation.columns,
             ids=ids,
             values=dataset.values,  # gaps are shown as gaps, whatever filled them
             estimator=HierarchicalKMedian(epsilon=epsilon, **cost),
-            progress=tell,
+            progress=bar.follow if console.shows_bars else False,
             **options,
         )

@@ -12,7 +12,7 @@ from holdfast.cli.problems import InputProblem, OutputProblem, blame_input
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
-    from holdfast.model_file import FittedModel
+    from holdfast.model_file import FittedModel, StoredRows
 
 __all__ = ["EXAMPLES", "update", "write_model"]
 
@@ -53,6 +53,7 @@ def update(
     from holdfast.cli.differences import compare_models, show_differences
     from holdfast.cli.models import load_model
     from holdfast.cli.outputs import check_targets
+    from holdfast.cli.pace import expect_fit_seconds
 
     console = Console("update", talk)
     if add is None and remove is None:
@@ -66,11 +67,15 @@ def update(
         "added": _read_rows(add, before, read, console),
         "removed": _read_rows(remove, before, read, console),
     }
-    with console.bar("clustering what is left"), blame_input():
-        estimator = _change(before, model, changes["added"], changes["removed"])
+    with console.bar("clustering what is left") as bar, blame_input():
+        estimator = _build_estimator(before, model)
+        if console.shows_bars and before.stored is not None:
+            bar.expect(expect_fit_seconds(estimator, before.stored.rows))
+        _change(estimator, before.stored, changes["added"], changes["removed"])
         after = _to_model(before, estimator)
     ks = tuple(k for k in before.n_clusters if k <= after.hierarchy.n_centers)
-    differences = compare_models(before, after, ks)
+    with console.bar("comparing") as bar:
+        differences = compare_models(before, after, ks, bar.update)
     write_model(model if to is None else to, after)
     record = {name: 0 if rows is None else len(rows) for name, rows in changes.items()}
     show_differences(console, {**record, "model": model if to is None else to}, differences)
@@ -94,7 +99,7 @@ def _read_rows(path: str | None, model: "FittedModel", read: ReadOptions, consol
     return prepared.rows
 
 
-def _change(model: "FittedModel", path: str, added: Any, removed: Any) -> "HierarchicalKMedian":
+def _build_estimator(model: "FittedModel", path: str) -> "HierarchicalKMedian":
     from holdfast.estimator import HierarchicalKMedian
 
     if model.stored is None:
@@ -102,20 +107,25 @@ def _change(model: "FittedModel", path: str, added: Any, removed: Any) -> "Hiera
             f"{path} was stored without its rows (--no-rows), so they cannot change. Fit again."
         )
     parameters = model.parameters
-    estimator = HierarchicalKMedian(
+    return HierarchicalKMedian(
         max(model.n_clusters),
         epsilon=parameters["epsilon"],
         max_centers=parameters["max_centers"],
         random_state=parameters["seed"],
         **COSTS[parameters["cost"]],
     )
-    estimator.partial_fit(model.stored.rows, sample_weight=model.stored.weight)
+
+
+def _change(
+    estimator: "HierarchicalKMedian", stored: "StoredRows | None", added: Any, removed: Any
+) -> None:
+    assert stored is not None
+    estimator.partial_fit(stored.rows, sample_weight=stored.weight)
     if added is not None:
         estimator.partial_fit(added)
     if removed is not None:
         estimator.forget(removed)
     _ = estimator.cluster_centers_
-    return estimator
 
 
 def _to_model(before: "FittedModel", estimator: "HierarchicalKMedian") -> "FittedModel":

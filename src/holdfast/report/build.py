@@ -32,7 +32,7 @@ def build_report(
     command: str | None = None,
     n_jobs: int = -1,
     random_state: Any = 0,
-    progress: bool | Callable[[str, int, int], None] = False,
+    progress: bool | Callable[[str, float, float], None] = False,
 ) -> Report:
     """Cluster the rows, measure how steady that is, and put it on one page.
 
@@ -74,7 +74,7 @@ def build_report(
         One 64-bit seed comes out of it. The page shows the hierarchy of this seed.
     progress : bool or callable, default=False
         True shows the time left of each step on standard error. A function is called with what
-        starts, the number of the step and the number of steps (0 and 0 inside a step).
+        is being done, and how much of how much of the whole is done.
 
     Returns
     -------

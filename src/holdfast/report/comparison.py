@@ -13,7 +13,7 @@ from holdfast.report.numbers import list_numbers, round_number
 from holdfast.stability import SensitivityResult, average_sensitivity
 from holdfast.stability.keys import repeat_seeds
 
-__all__ = ["MEASURE", "list_interval", "summarise_comparison"]
+__all__ = ["MEASURE", "count_fits", "list_interval", "summarise_comparison"]
 
 MEASURE = "moved_share"
 
@@ -26,7 +26,7 @@ def summarise_comparison(inputs: Inputs) -> dict[str, Any]:
     rows = inputs.rows[inputs.compared]
     methods, left_out = [], []
     for name, clusterer in inputs.methods.items():
-        inputs.notify(f"measuring {name}", 0, 0)
+        inputs.course.start(f"measuring {name}")
         try:
             methods.append(_measure_method(inputs, name, clusterer, rows))
         except RuntimeError as error:  # every fit of this method failed
@@ -106,6 +106,14 @@ def _measure(
         repeats=_count_seeds(inputs, clusterer), measure=MEASURE, n_jobs=inputs.n_jobs,
         random_state=inputs.seed, progress=inputs.progress,
     )  # fmt: skip
+
+
+def count_fits(inputs: Inputs, clusterer: Clusterer) -> int:
+    """How many fits the comparison takes of one method, about."""
+    seeds = _count_seeds(inputs, clusterer) if clusterer.randomized else 1
+    if clusterer.hierarchical:
+        return seeds * inputs.trials * len(inputs.deletes)
+    return seeds * max(2, inputs.trials // 2) * (len(inputs.deletes) + _FEW_KS + 1)
 
 
 def _count_seeds(inputs: Inputs, clusterer: Clusterer) -> int:

@@ -1,6 +1,6 @@
 """What is asked of a report, checked once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,13 @@ from sklearn.base import clone
 
 from holdfast.baselines import Clusterer
 from holdfast.estimator import HierarchicalKMedian
+from holdfast.report.course import Course, Notify
 from holdfast.report.methods import resolve_methods
 from holdfast.report.sampling import keyed_sample
 from holdfast.seeding import seed_from
 from holdfast.stability.perturb import Delete
 from holdfast.stability.plan import check_count, check_rows
+from holdfast.stability.progress import Shown
 
 __all__ = ["COMPARED_ROWS", "MOST_CLUSTERS", "Inputs", "check_inputs"]
 
@@ -27,7 +29,6 @@ COMPARED_ROWS = 1000
 LEAST_ROWS = 8
 
 Rows = NDArray[np.float64]
-Notify = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +61,10 @@ class Inputs:
     show_rows : bool
         Whether anything about a single row may be on the page.
     title, command : str
-    notify : callable
-        Called with what starts, its number, and how many there are.
-    progress : bool
-        Whether the functions of `holdfast.stability` show theirs.
+    course : Course
+        Where the work stands; `listened` says whether anybody is told.
+    progress : bool or callable
+        For the functions of `holdfast.stability`: whether they show theirs, or whom they tell.
     """
 
     rows: Rows
@@ -84,8 +85,9 @@ class Inputs:
     show_rows: bool
     title: str
     command: str
-    notify: Notify
-    progress: bool
+    course: Course
+    listened: bool
+    progress: Shown
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -148,6 +150,7 @@ def check_inputs(
         n_clusters=int(n_clusters), random_state=seed, max_centers=min(most, MOST_CLUSTERS)
     )
     deletes = _check_deletes(delete, n, int(n_clusters))
+    course = Course(progress if callable(progress) else _say_nothing)
     return Inputs(
         rows=clustered,
         values=_check_values(values, clustered),
@@ -167,8 +170,9 @@ def check_inputs(
         show_rows=bool(rows),
         title=str(title),
         command=str(command),
-        notify=progress if callable(progress) else _say_nothing,
-        progress=progress is True,
+        course=course,
+        listened=callable(progress),
+        progress=course.tell if callable(progress) else progress,
     )
 
 
@@ -183,7 +187,7 @@ def _check_range(rows: Rows) -> None:
         )
 
 
-def _say_nothing(what: str, number: int, total: int) -> None:
+def _say_nothing(what: str, done: float, total: float) -> None:
     pass
 
 

@@ -10,7 +10,7 @@ from holdfast.report.inputs import Inputs
 from holdfast.report.numbers import list_numbers, round_number
 from holdfast.stability import average_sensitivity, row_influence
 
-__all__ = ["find_rows", "named_rows"]
+__all__ = ["count_left_out", "find_rows", "named_rows"]
 
 _LISTED = 10
 _MOST_REFITS = 300  # for each seed; each leaves one row out
@@ -27,8 +27,8 @@ def find_rows(inputs: Inputs, hierarchy: Hierarchy, columns: NDArray[np.int64]) 
     it is known for every row without refitting; otherwise for the rows left out in turn.
     """
     n_rows = inputs.rows.shape[0]
-    is_all = n_rows <= _MOST_REFITS
-    n_left_out = n_rows if is_all else _count_refits(n_rows)
+    n_left_out = count_left_out(n_rows)
+    is_all = n_left_out == n_rows
     measured = row_influence(
         inputs.estimator, inputs.rows, inputs.k, trials="all" if is_all else n_left_out,
         repeats=inputs.repeats, measure="moved", n_jobs=inputs.n_jobs, random_state=inputs.seed,
@@ -59,7 +59,10 @@ def named_rows(found: dict[str, Any] | None) -> NDArray[np.int64]:
     return np.array(sorted({*named}), dtype=np.int64)
 
 
-def _count_refits(n_rows: int) -> int:
+def count_left_out(n_rows: int) -> int:
+    """How many rows are left out in turn."""
+    if n_rows <= _MOST_REFITS:
+        return n_rows
     return min(_MOST_REFITS, max(_LEAST_REFITS, _REFITTED_ROWS // n_rows))
 
 

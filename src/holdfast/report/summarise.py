@@ -7,13 +7,14 @@ from sklearn.base import clone
 
 from holdfast.hierarchy import Hierarchy
 from holdfast.report.choosing import summarise_choosing
-from holdfast.report.comparison import MEASURE, summarise_comparison
+from holdfast.report.comparison import MEASURE, count_fits, summarise_comparison
+from holdfast.report.course import weigh_methods
 from holdfast.report.explorer import summarise_explorer
 from holdfast.report.inputs import Inputs
 from holdfast.report.made import summarise_making
 from holdfast.report.methods import OURS
 from holdfast.report.nodes import choose_columns
-from holdfast.report.rows import find_rows, named_rows
+from holdfast.report.rows import count_left_out, find_rows, named_rows
 from holdfast.report.verdict import compose_verdict
 from holdfast.stability import average_sensitivity
 
@@ -27,19 +28,18 @@ def summarise(inputs: Inputs) -> dict[str, Any]:
     """Make every part of the page; nothing but strings, numbers, lists, dictionaries and None."""
     hierarchy: Hierarchy = clone(inputs.estimator).fit(inputs.rows).hierarchy_
     columns = choose_columns(inputs.values, hierarchy.cut(inputs.k), MOST_COLUMNS)
-    steps = _Steps(inputs, 5 if inputs.show_rows else 4)
-    steps.start("comparing methods")
+    inputs.course.plan(_weigh_parts(inputs))
     comparison = summarise_comparison(inputs)
     own = _measure_all_rows(inputs, comparison)
     found = None
     if inputs.show_rows:
-        steps.start("finding rows to look at")
+        inputs.course.start("finding rows to look at")
         found = find_rows(inputs, hierarchy, columns)
-    steps.start("measuring each cluster")
+    inputs.course.start("measuring each cluster")
     explorer = summarise_explorer(inputs, hierarchy, columns, named_rows(found))
-    steps.start("choosing k and epsilon")
+    inputs.course.start("choosing k and epsilon")
     choosing = summarise_choosing(inputs)
-    steps.start("putting the page together")
+    inputs.course.start("putting the page together")
     return {
         "format": FORMAT,
         "kind": "report",
@@ -60,15 +60,28 @@ def summarise(inputs: Inputs) -> dict[str, Any]:
     }
 
 
-class _Steps:
-    """Tells whoever waits what is being done."""
-
-    def __init__(self, inputs: Inputs, total: int) -> None:
-        self.notify, self.total, self.number = inputs.notify, total, 0
-
-    def start(self, what: str) -> None:
-        self.number += 1
-        self.notify(what, self.number, self.total)
+def _weigh_parts(inputs: Inputs) -> dict[str, float]:
+    """How long each part takes against the others: fits, counted, times one of them, timed."""
+    rows = inputs.rows[inputs.compared]
+    seconds = dict.fromkeys(inputs.methods, 1.0)
+    if inputs.listened:
+        seconds = weigh_methods(inputs.methods, rows, (inputs.k,))
+    parts = {
+        f"measuring {name}": one * count_fits(inputs, inputs.methods[name])
+        for name, one in seconds.items()
+    }
+    own = seconds[OURS] * inputs.rows.shape[0] / rows.shape[0]
+    each = inputs.trials * inputs.repeats
+    if inputs.is_sampled:
+        parts["measuring all rows"] = own * each
+    if inputs.show_rows:
+        parts["finding rows to look at"] = (
+            own * inputs.repeats * count_left_out(inputs.rows.shape[0])
+        )
+    parts["measuring each cluster"] = own * inputs.trials
+    parts["choosing k and epsilon"] = own * each + seconds[OURS] * each
+    parts["putting the page together"] = own
+    return parts
 
 
 def _measure_all_rows(inputs: Inputs, comparison: dict[str, Any]) -> dict[str, Any]:
@@ -78,6 +91,7 @@ def _measure_all_rows(inputs: Inputs, comparison: dict[str, Any]) -> dict[str, A
         return {name: ours[name] for name in ("moved", "low", "high")} | {
             "n_rows": inputs.rows.shape[0]
         }
+    inputs.course.start("measuring all rows")
     result = average_sensitivity(
         inputs.methods[OURS], inputs.rows, n_clusters=[inputs.k], delete=[inputs.main_delete],
         trials=inputs.trials, repeats=inputs.repeats, measure=MEASURE, n_jobs=inputs.n_jobs,

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast.stability.measures import check_measure
 from holdfast.stability.plan import build_plan, check_count
+from holdfast.stability.progress import Shown
 from holdfast.stability.schedule import check_n_jobs
 from holdfast.stability.sensitivity import check_checkpoint, measure_plan
 
@@ -81,7 +82,7 @@ def row_influence(
     measure: str = "moved",
     n_jobs: int | None = -1,
     random_state: Any = 0,
-    progress: bool = False,
+    progress: Shown = False,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> RowInfluence:
     """Measure, for every row, how much the clustering hangs on it and how restless it is.

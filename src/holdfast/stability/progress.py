@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 __all__ = ["Progress", "Shown"]
 
-Shown = bool | Callable[[int, int], None]
+Shown = bool | Callable[[float, float], None]
 """Whether to show progress; or who is told, each time, how much of how much is done."""
 
 _QUIET_SECONDS = 2.0  # shorter work shows nothing
@@ -51,6 +51,15 @@ class Progress:
         if self.enabled and due and now - self.start >= _QUIET_SECONDS:
             self.shown = now
             self._write(self.describe(now - self.start))
+
+    @property
+    def inside(self) -> Shown:
+        """Who is to be told about the one that is being worked on: nobody where lines are written."""
+        return False if self.tell is None else self._tell_part
+
+    def _tell_part(self, done: float, total: float) -> None:
+        if self.tell is not None:
+            self.tell(self.done + self.known + done / max(total, 1), self.total)
 
     def _tell(self) -> None:
         if self.tell is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from holdfast.stability.progress import Shown
 from holdfast.stability.result import SensitivityResult
 from holdfast.stability.sensitivity import average_sensitivity
 from holdfast.stability.standard_error import mean_error
@@ -75,7 +76,7 @@ def suggest_k(
     measure: str = "moved_share",
     n_jobs: int | None = -1,
     random_state: Any = 0,
-    progress: bool = False,
+    progress: Shown = False,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Suggestion:
     """Find the numbers of clusters at which a clustering is locally most stable.

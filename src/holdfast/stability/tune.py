@@ -192,7 +192,7 @@ def tune_epsilon(
         candidate = clone(model).set_params(epsilon=epsilon)
         result = average_sensitivity(
             candidate, rows, n_clusters=int(k), delete=delete, trials=trials, repeats=repeats,
-            measure=measure, n_jobs=n_jobs, random_state=seed,
+            measure=measure, n_jobs=n_jobs, random_state=seed, progress=shown.inside,
         )  # fmt: skip
         cost = _mean_cost(candidate, rows, int(k), seeds)
         return _Point(epsilon, float(result.mean[0, 0]), float(result.standard_error[0, 0]), cost)

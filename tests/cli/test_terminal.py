@@ -1,0 +1,155 @@
+"""On a terminal, every command that can take long shows a bar with the time left."""
+
+import os
+import pty
+import re
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from holdfast.cli import pace, progress
+from holdfast.cli.program import run_program
+
+
+class Screen:
+    """A pseudo-terminal in the place of standard error, read as it is written."""
+
+    def __init__(self, monkeypatch):
+        self.master, slave = pty.openpty()
+        self.stream = os.fdopen(slave, "w")
+        self.parts = []
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        monkeypatch.setattr(sys, "stderr", self.stream)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "120")
+
+    def _read(self):
+        while True:
+            try:
+                part = os.read(self.master, 1 << 16)
+            except OSError:  # the other side is closed
+                return
+            if not part:
+                return
+            self.parts.append(part)
+
+    def close(self) -> list[str]:
+        """Lines that were ever shown, without the codes that move the cursor."""
+        self.stream.close()
+        self.reader.join(60.0)
+        os.close(self.master)
+        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(self.parts).decode())
+        return [line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()]
+
+
+@pytest.fixture
+def on_terminal(folder, monkeypatch):
+    """Run the program on a terminal, with bars that wait for nothing."""
+    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "_TICK_SECONDS", 0.01)
+    monkeypatch.setattr(pace, "_TREE_VALUES", 0)
+    end = progress._TerminalBar.__exit__
+
+    def end_late(self, *error):
+        self._thread.join(0.3)  # it is drawn once more, however short the work was
+        end(self, *error)
+
+    monkeypatch.setattr(progress._TerminalBar, "__exit__", end_late)
+
+    def run(*arguments):
+        with monkeypatch.context() as patch:
+            screen = Screen(patch)
+            try:
+                code = run_program([str(argument) for argument in arguments])
+            finally:
+                lines = screen.close()
+        assert code == 0, lines
+        return lines
+
+    return run
+
+
+@pytest.fixture
+def rows(folder):
+    """Six hundred rows in three groups, as a table and as Parquet."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 3)) + 10.0 * rng.integers(3, size=(600, 1))
+    np.savetxt(folder / "rows.csv", x, delimiter=",", header="a,b,c", comments="")
+    pq.write_table(pa.table(dict(zip("abc", x.T, strict=True))), folder / "rows.parquet")
+    return folder
+
+
+def shown_left(lines, what):
+    """Whether a bar of this name ever told the time left."""
+    return any(re.match(rf"{what}.*\d+%, .*\bleft\b", line) for line in lines)
+
+
+@pytest.mark.parametrize("cost", ["tree", "euclidean", "refined"])
+def test_fits_and_what_follows(on_terminal, rows, cost):
+    lines = on_terminal(
+        "fit", "rows.csv", "-k", 3, "--cost", cost, "-o", "l.csv", "--model", "m.holdfast"
+    )
+    assert shown_left(lines, "reading rows.csv")
+    assert shown_left(lines, "clustering 600 rows")
+    assert shown_left(lines, "writing m.holdfast")
+    assert shown_left(on_terminal("predict", "m.holdfast", "rows.csv", "-o", "p.csv"), "labelling")
+    lines = on_terminal("update", "m.holdfast", "--add", "rows.csv", "--to", "n.holdfast")
+    assert shown_left(lines, "clustering what is left")
+    assert shown_left(lines, "comparing")
+    assert shown_left(on_terminal("diff", "m.holdfast", "n.holdfast"), "comparing")
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_files_in_parts(on_terminal, rows, name):
+    lines = on_terminal("fit", name, "--chunked", "-k", 3, "-o", "l.csv", "--model", "m.holdfast")
+    assert shown_left(lines, "clustering 600 rows")
+    assert shown_left(lines, "writing l.csv")
+    lines = on_terminal("predict", "m.holdfast", name, "--chunked", "-o", "p.csv")
+    assert shown_left(lines, "writing p.csv")
+
+
+def test_an_audit_is_one_bar_over_all_methods(on_terminal, rows):
+    lines = on_terminal(
+        "audit", "rows.csv", "--methods", "ours-euclidean,ours", "-k", 3, "--delete", "5%",
+        "--trials", 8, "--jobs", 1,
+    )  # fmt: skip
+    seen = re.findall(r"(ours[-a-z]*) \(. of 2\).* (\d+)%", "\n".join(lines))
+    shares = [int(share) for _, share in seen]
+    assert {name for name, _ in seen} == {"ours-euclidean", "ours"}
+    assert shares == sorted(shares), "the bar went back"
+    assert 0 < shares[0] < shares[-1] == 100
+    assert shown_left(lines, "ours-euclidean")
+
+
+def test_a_search_tells_of_each_fit(on_terminal, rows):
+    lines = on_terminal(
+        "tune", "rows.csv", "-k", 3, "--target-moved", "50%", "--trials", 4, "--jobs", 1
+    )
+    assert shown_left(lines, "trying values of epsilon")
+
+
+def test_reports_are_one_bar_over_all_parts(on_terminal, rows):
+    lines = on_terminal(
+        "report", "rows.csv", "-k", 3, "--methods", "ward", "--trials", 4, "--jobs", 1
+    )
+    shares = [int(share) for share in re.findall(r" (\d+)%, .*left", "\n".join(lines))]
+    for part in ("measuring holdfast", "measuring Ward linkage", "finding rows", "choosing k"):
+        assert shown_left(lines, part), part
+    reading = [i for i, line in enumerate(lines) if line.startswith("reading")]
+    assert shares[len(reading) :] == sorted(shares[len(reading) :]), "the bar went back"
+
+
+def test_experiments_tell_the_time_left(on_terminal, folder, monkeypatch):
+    from holdfast.stability import progress as lines_of_library
+
+    monkeypatch.setattr(lines_of_library, "_QUIET_SECONDS", 0.0)
+    lines = on_terminal(
+        "reproduce", "--quick", "--panels", "clusterability", "--out", "r", "--jobs", 1
+    )
+    assert any(re.search(r"units of clusterability \(\d+%\), .* left", line) for line in lines)
