@@ -64,11 +64,11 @@ found = {name: measure_cell(data, by_name[name], QUICK) for name in ("Ward", "tr
 found["all"] = measure_cell(data, by_name["Ward"], FULL)
 for name, freezer in (("plain", PlainFreezer), ("refined", RefinedFreezer)):
     labels, _ = run_variant(
-        name, np.ldexp(rows, -4), 3, lambda places, freezer=freezer: freezer(places, (), Record())
+        name, np.ldexp(rows, -4), 4, 3, lambda places, freezer=freezer: freezer(places, (), Record())
     )
     model = HierarchicalKMedian(
         16, cost="euclidean", refine=name == "refined", max_centers=16, random_state=3
-    ).fit(np.ldexp(rows, -4))
+    ).fit(rows)
     cuts = [model.hierarchy_.cut(k) for k in (4, 8, 16)]
     found[name] = all((a == b).all() for a, b in zip(labels, cuts))
     found[name + " sources"] = measure_sources(data, name, QUICK)["found"]

@@ -188,10 +188,10 @@ def replaced_draws(freezer: Freezer) -> Iterator[None]:
 
 
 def run_variant(
-    variant: str, rows: Array, seed: int, build: Callable[[Places], Freezer]
+    variant: str, rows: Array, exponent: int, seed: int, build: Callable[[Places], Freezer]
 ) -> tuple[list[NDArray[np.int64]], Record]:
-    """Labels for each k, and what was chosen; `rows` are prepared and distinct."""
-    locations = collect_locations(rows, None, seed)
+    """Labels for each k, and what was chosen; `rows` are prepared with `exponent`, and distinct."""
+    locations = collect_locations(rows, None, seed, EUCLIDEAN, exponent)
     freezer = build(Places(locations.key, rows[locations.first_rows]))
     with replaced_draws(freezer):
         if variant == "plain":
@@ -214,7 +214,8 @@ def run_variant(
 def measure_sources(data: Data, variant: str, effort: Effort) -> dict[str, Any]:
     """Excess movement, seed by seed, for each kind of freezing and deletion and each k."""
     X = np.unique(data.make(), axis=0)
-    rows = prepare_rows(X, EUCLIDEAN, int(np.frexp(np.abs(X).max())[1]))
+    exponent = int(np.frexp(np.abs(X).max())[1])
+    rows = prepare_rows(X, EUCLIDEAN, exponent)
     n = rows.shape[0]
     seeds, singles, shares = (8, 10, 3) if effort == FULL else (1, 2, 1)
     found: dict[str, Any] = {name: {"one": [], "five": []} for name in FROZEN}
@@ -225,14 +226,14 @@ def measure_sources(data: Data, variant: str, effort: Effort) -> dict[str, Any]:
             "one": [[row] for row in rng.choice(n, singles, replace=False)],
             "five": [rng.choice(n, size, replace=False) for _ in range(shares)],
         }
-        for name, by_kind in _measure_seed(variant, rows, seed, deletions).items():
+        for name, by_kind in _measure_seed(variant, rows, exponent, seed, deletions).items():
             for kind, excess in by_kind.items():
                 found[name][kind].append(excess)
     return {"data": data.name, "method": f"sources: {variant}", "n": n, "found": found}
 
 
 def _measure_seed(
-    variant: str, rows: Array, seed: int, deletions: dict[str, list[Any]]
+    variant: str, rows: Array, exponent: int, seed: int, deletions: dict[str, list[Any]]
 ) -> dict[str, dict[str, list[float]]]:
     """Mean excess for each k, by kind of freezing and of deletion."""
     freezer_type = PlainFreezer if variant == "plain" else RefinedFreezer
@@ -242,14 +243,15 @@ def _measure_seed(
         everywhere.append(places)
         return freezer_type(places, (), Record())
 
-    base, record = run_variant(variant, rows, seed, build_recorder)
+    run = partial(run_variant, variant, exponent=exponent, seed=seed)
+    base, record = run(rows, build=build_recorder)
     found: dict[str, dict[str, list[float]]] = {name: {} for name in FROZEN}
     for name, kind in itertools.product(FROZEN, deletions):
         total = np.zeros(len(KS))
         for gone in deletions[kind]:
             kept = np.delete(np.arange(rows.shape[0]), gone)
             repeat = partial(freezer_type, everywhere[0], FROZEN[name], record)
-            after, _ = run_variant(variant, rows[kept], seed, lambda _, repeat=repeat: repeat())
+            after, _ = run(rows[kept], build=lambda _, repeat=repeat: repeat())
             for i, labels in enumerate(after):
                 table = overlap_table(encode_labels(base[i][kept]), encode_labels(labels))
                 total[i] += kept.size - match_clusters(table).matched

@@ -152,7 +152,7 @@ def _cluster_by_distance(
     metric = METRICS.index(settings.metric)
     exponent = math.frexp(float(np.abs(X).max()))[1]
     rows = prepare_rows(X, metric, exponent)
-    locations = collect_locations(rows, weight, settings.seed)
+    locations = collect_locations(rows, weight, settings.seed, metric, exponent)
     merged = int(count_merged(read_only(X), locations.order, locations.start).sum())
     if merged and settings.metric != "cosine":
         _warn_of_merged(merged, "doubles can tell apart once the largest is scaled to 1")

@@ -1,7 +1,7 @@
 """Files written by earlier versions load, and answer as they did."""
 
 import pytest
-from golden.saved import FOLDER, SAVED, answers_of, fit, stored_answers
+from golden.saved import FOLDER, SAVED, answers_of, stored_answers
 
 import holdfast
 from holdfast.archive import read_archive
@@ -23,7 +23,8 @@ def test_file_gives_the_stored_answers(name: str):
 
 @pytest.mark.parametrize("name", SAVED)
 def test_writing_it_today_gives_the_same_content(name: str, tmp_path):
-    fit(SAVED[name]).save(tmp_path / "today")
+    """Whatever a fit would choose today: that may change, and is for test_golden to notice."""
+    holdfast.load(FOLDER / f"{name}.holdfast").save(tmp_path / "today")
     then, now = read_archive(FOLDER / f"{name}.holdfast"), read_archive(tmp_path / "today")
     assert (then.kind, then.version, then.metadata) == (now.kind, now.version, now.metadata)
     assert {key: value.tobytes() for key, value in then.arrays.items()} == {

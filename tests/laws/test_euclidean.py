@@ -21,11 +21,11 @@ def fit_both(X, epsilon, metric, seed, weight=None):
     model = HierarchicalKMedian(
         1, cost="euclidean", epsilon=epsilon, metric=metric, max_centers="all", random_state=seed
     ).fit(X, sample_weight=weight)
-    rows = X / np.ldexp(1.0, math.frexp(float(np.abs(X).max()))[1])
-    locations = collect_locations(rows, weight, seed)
+    exponent = math.frexp(float(np.abs(X).max()))[1]
+    locations = collect_locations(np.ldexp(X, -exponent), weight, seed, 0, exponent)
     of_row = np.empty(len(X), int)
     of_row[locations.order] = np.repeat(np.arange(locations.weight.size), np.diff(locations.start))
-    scale = np.ldexp(1.0, math.frexp(float(np.abs(X).max()))[1])
+    scale = np.ldexp(1.0, exponent)
     D = naive_euclidean.distances(X[locations.first_rows] / scale, metric)
     naive = naive_euclidean.run(
         D, locations.weight, locations.key, epsilon, locations.weight.size, seed
@@ -137,13 +137,30 @@ def test_rows_outside_the_sample_change_nothing_but_themselves():
     X = np.random.default_rng(5).normal(size=(3000, 3))
     parameters = {"cost": "euclidean", "max_centers": 30, "max_candidates": 300}
     whole = HierarchicalKMedian(30, **parameters).fit(X)
-    key = collect_locations(np.ldexp(X, -math.frexp(float(np.abs(X).max()))[1]), None, 0)
-    outside = key.first_rows[300:]
+    outside = collect_locations(X, None, 0).first_rows[300:]
     assert not np.isin(whole.center_indices_, outside).any()
     extreme = int(np.abs(X).max(axis=1).argmax())
-    for row in [r for r in outside[:20] if r != extreme]:
+    assert extreme in outside
+    for row in [*outside[:20], extreme]:
         less = HierarchicalKMedian(30, **parameters).fit(np.delete(X, row, axis=0))
         np.testing.assert_array_equal(less.labels_, np.delete(whole.labels_, row))
+        np.testing.assert_array_equal(less.cluster_centers_, whole.cluster_centers_)
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_the_largest_row_does_not_decide_over_the_keys_of_others(refine):
+    """Data are scaled by a power of two; the only row that decides which one may go."""
+    X = np.random.default_rng(11).uniform(-0.9, 0.9, size=(1500, 2))
+    X[7] = 37.0, -21.0
+    for scale in (1.0, 1e-160, 1e150):
+        rows, rest = scale * X, scale * np.delete(X, 7, axis=0)
+        seed = next(s for s in range(9) if 7 in collect_locations(rows, None, s).first_rows[200:])
+        limits = {"max_centers": 30, "max_candidates": 200, "random_state": seed}
+        whole, less = (
+            HierarchicalKMedian(30, cost="euclidean", refine=refine, **limits).fit(data)
+            for data in (rows, rest)
+        )
+        np.testing.assert_array_equal(less.labels_, np.delete(whole.labels_, 7))
         np.testing.assert_array_equal(less.cluster_centers_, whole.cluster_centers_)
 
 

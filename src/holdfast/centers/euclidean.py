@@ -96,18 +96,33 @@ class KeyPlaces:
 
     def of_held(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
         """Keys, in one column."""
-        return row_keys(prepare_rows(rows, self.metric, self.exponent), self.seed)[:, None]
+        prepared = prepare_rows(rows, self.metric, self.exponent)
+        return _location_keys(prepared, self.seed, self.metric, self.exponent)[:, None]
 
     def of_any(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """Keys, in one column; any row can be there."""
         return self.of_held(rows), np.ones(rows.shape[0], dtype=np.bool_)
 
 
+def _location_keys(
+    rows: NDArray[np.float64], seed: int, metric: int, exponent: int
+) -> NDArray[np.uint64]:
+    """Keys of prepared rows: of what was given, so that no row decides over the keys of others."""
+    return row_keys(rows, seed, 0 if METRICS[metric] == "cosine" else exponent)
+
+
 def collect_locations(
-    rows: NDArray[np.float64], weight: NDArray[np.float64] | None, seed: int
+    rows: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    seed: int,
+    metric: int = 0,
+    exponent: int = 0,
 ) -> Locations:
-    """Merge identical rows and sort them by key: content decides, never the order of the rows."""
-    key = row_keys(rows, seed)
+    """Merge identical rows and sort them by key: content decides, never the order of the rows.
+
+    `rows` are as :func:`prepare_rows` made them with this metric and exponent.
+    """
+    key = _location_keys(rows, seed, metric, exponent)
     order = np.argsort(key, kind="stable").astype(np.int32)
     start = _starts(np.diff(key[order]) != 0)
     merged = count_merged(read_only(rows), order, start)

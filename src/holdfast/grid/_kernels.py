@@ -291,14 +291,17 @@ def sum_weights(weight, order, start):
 
 
 @kernel
-def content_keys(rows, key, keys):
-    """Fill in the key of each row: a hash of its values, whatever the dtype or order they came in."""
+def content_keys(rows, factors, key, keys):
+    """Fill in the key of each row: a hash of its values, whatever the dtype or order they came in.
+
+    The values are those of `rows` times both factors, powers of two.
+    """
     n, d = rows.shape
     value = np.empty(1, np.float64)
     bits = value.view(np.uint64)
     for i in range(n):
         h = key
         for j in range(d):
-            value[0] = rows[i, j] + 0.0  # -0.0 becomes 0.0
+            value[0] = rows[i, j] * factors[0] * factors[1] + 0.0  # -0.0 becomes 0.0
             h = combine(h, bits[0])
         keys[i] = h

@@ -111,11 +111,12 @@ def z_order(coordinates: NDArray[np.uint64]) -> NDArray[np.int32]:
     return order
 
 
-def row_keys(X: NDArray[np.float64], seed: int) -> NDArray[np.uint64]:
-    """Hash the seed and the content of each row."""
+def row_keys(X: NDArray[np.float64], seed: int, exponent: int = 0) -> NDArray[np.uint64]:
+    """Hash the seed and the content of each row, which is `X` times ``2**exponent``."""
     keys = np.empty(X.shape[0], dtype=np.uint64)
     rows, key = read_only(X), purpose_key(seed, "row")
-    share_rows(X.shape[0], lambda part: content_keys(rows[part], key, keys[part]))
+    factors = np.ldexp(1.0, [exponent // 2, exponent - exponent // 2])  # one alone may overflow
+    share_rows(X.shape[0], lambda part: content_keys(rows[part], factors, key, keys[part]))
     return keys
 
 
