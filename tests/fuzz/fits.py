@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from holdfast import HierarchicalKMedian
+from holdfast.grid.sketch import Sketch
 
 Draw = Callable[[np.random.RandomState, int, int], NDArray[np.float64]]
 LARGEST = np.finfo(np.float64).max
@@ -170,6 +171,7 @@ def check_fit(case: FitCase) -> None:
     check_hierarchy(hierarchy, ks)
     assert present[hierarchy.center_indices].all()
     assert hierarchy.n_centers <= np.count_nonzero(present)
+    check_search(model, rows, weight)
     if merged:
         return
     distinct = len(np.unique(rows[present], axis=0))
@@ -181,6 +183,15 @@ def check_fit(case: FitCase) -> None:
     k = min(distinct, 1 + case.pick % hierarchy.n_centers)
     assert np.array_equal(check_labels(hierarchy, rows, k), hierarchy.cut(k))
     check_labels(hierarchy, np.concatenate((rows * 0.5, -rows)), hierarchy.n_centers)
+
+
+def check_search(model: Any, rows: NDArray[np.float64], weight: NDArray[np.float64] | None) -> None:
+    """Rows of the fit are found as often as they are there, others not at all."""
+    if weight is not None and (np.mod(weight, 1.0).any() or weight.sum() > 2.0**53):
+        return
+    asked = np.concatenate((rows, -rows, rows * 0.5, np.roll(rows, 1, axis=1)))
+    found = model._held.row_order.count(rows, weight, asked)
+    assert np.array_equal(found, Sketch.from_rows(rows, weight).count(asked))
 
 
 def check_reordered(case: FitCase, model: Any, merged: bool) -> None:
