@@ -28,7 +28,7 @@ def run_line(line: str, holdfast) -> None:
         )
         assert done.returncode == 0, (line, done.stderr)
         return
-    program, *arguments = shlex.split(line)
+    program, *arguments = shlex.split(line, comments=True)
     assert program == "holdfast"
     done = holdfast(*arguments)
     assert done.code == 0, (line, done.err)
@@ -48,6 +48,22 @@ def test_examples_of_the_help_run_as_written(holdfast):
             run_line(line, holdfast)
             seen.update(re.findall(r"(?<![.\w])holdfast (\w+)", line))
     assert seen == set(COMMANDS)
+
+
+def test_commands_of_the_readme_run_as_written(holdfast, folder):
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("## From a file, without Python\n")[2].partition("\n## ")[0]
+    (block,) = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
+    lines = block.splitlines()
+    assert [line.split()[1] for line in lines] == [
+        "demo", "fit", "predict", "audit", "match", "report"
+    ]  # fmt: skip
+    for line in lines:
+        run_line(line, holdfast)
+    made = ("labels.csv", "wine.holdfast", "new-labels.csv", "renamed.csv", "report.html")
+    for name in made:
+        assert f" {name}" in block
+        assert (folder / name).stat().st_size > 0
 
 
 def test_examples_of_the_main_help_run_as_written(holdfast):
