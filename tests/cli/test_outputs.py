@@ -1,6 +1,10 @@
 """Files are whole or not there, and never replaced unasked."""
 
 import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -63,18 +67,50 @@ def test_links_stay_and_devices_are_not_replaced(holdfast, people, folder):
     assert not (folder / "pipe.csv").is_file()
 
 
+@contextmanager
+def as_nobody():
+    """Give up the rights of root, which may read and write everything, for a while."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
-def test_no_permission(holdfast, people, folder):
-    closed = folder / "closed"
+def test_no_permission(holdfast, people, monkeypatch, request):
+    place = Path(tempfile.mkdtemp())  # pytest's folders are closed to others
+    request.addfinalizer(lambda: shutil.rmtree(place))
+    place.chmod(0o755)
+    shutil.copy(people, place)
+    monkeypatch.chdir(place)
+    closed = place / "closed"
     closed.mkdir()
     (closed / "data.csv").write_bytes(people.read_bytes())
+    (closed / "model.holdfast").write_bytes(b"")
+    for command in ("fit", "predict"):  # whatever they import is read while that is allowed
+        holdfast(command, "people.csv", "people.csv", "-o", "before.csv")
+    assert holdfast("fit", "closed/data.csv", "-o", "closed/before.csv").code == 0
     (closed / "data.csv").chmod(0)
-    closed.chmod(0o500)
+    (closed / "model.holdfast").chmod(0)
+    closed.chmod(0o555)
     try:
-        if os.geteuid() == 0:  # root may do everything: only check that it may
-            assert holdfast("fit", closed / "data.csv", "-q").code == 0
-            return
-        assert "permission" in holdfast("fit", people, "-o", closed / "labels.csv").err
-        assert "permission denied" in holdfast("fit", closed / "data.csv").err
+        with as_nobody():
+            read = holdfast("fit", "closed/data.csv", "-o", "-")
+            load = holdfast("cut", "closed/model.holdfast", "-k", 2)
+            write = holdfast("fit", "people.csv", "-o", "closed/labels.csv")
+            keep = holdfast("fit", "people.csv", "-o", "-", "--model", "closed/m.holdfast")
     finally:
         closed.chmod(0o700)
+    for done in (read, load):
+        assert (done.code, done.out) == (2, "")
+        assert "cannot be read: permission denied" in done.err
+    for done in (write, keep):
+        assert (done.code, done.out) == (2, ""), done.err
+        assert f"no permission to write into {closed}" in done.err
+    assert sorted(path.name for path in closed.iterdir()) == [
+        "before.csv", "data.csv", "model.holdfast"
+    ]  # fmt: skip

@@ -104,6 +104,71 @@ def test_interrupt_leaves_no_file_and_no_traceback(folder):
     assert os.listdir(folder) == []
 
 
+def _wait_until(what, process) -> None:
+    deadline = time.monotonic() + 120.0
+    while not what():
+        assert process.poll() is None, f"it ended too early: {process.stderr.read()}"
+        assert time.monotonic() < deadline, "it does not get there"
+        time.sleep(0.02)
+
+
+def _processes_of(session: int) -> list[int]:
+    """Running processes of a session, zombies left out."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def test_a_terminated_fit_leaves_no_part_of_a_file(many, folder):
+    process = start("fit", many, "-k", "2-400", "-o", "l.csv", "-q")
+    written = folder / "l.csv"
+    _wait_until(lambda: len(os.listdir(folder)) > 1, process)  # under its temporary name
+    assert not written.exists()
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (143, "")
+    assert set(os.listdir(folder)) <= {"many.csv", "l.csv"}
+    if written.exists():  # the request came after the last row
+        with written.open("rb") as file:
+            assert sum(1 for _ in file) == 40_001
+
+
+def test_a_fit_terminated_while_it_reads(folder):
+    os.mkfifo(folder / "in.csv")
+    process = start("fit", "in.csv", "-k", 3, "-o", "l.csv", "--model", "m.holdfast")
+    with open(folder / "in.csv", "wb") as pipe:  # waits until somebody reads
+        pipe.write(b"a,b\n1,2\n")
+        pipe.flush()
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (143, "")
+    assert os.listdir(folder) == ["in.csv"]
+
+
+def test_a_terminated_audit_leaves_no_worker(many, folder):
+    process = start(
+        "audit", many, "--methods", "ward", "--sample", 3000, "--jobs", 2, "--trials", 2000,
+        "-o", "a.csv", "--checkpoint", "kept", start_new_session=True,
+    )  # fmt: skip
+    _wait_until(lambda: len(_processes_of(process.pid)) >= 3, process)  # itself and two workers
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 143
+    assert "Traceback" not in err
+    assert not (folder / "a.csv").exists()
+    assert not [path for path in folder.rglob("*") if path.name.startswith(".")]
+    deadline = time.monotonic() + 30.0
+    while _processes_of(process.pid):
+        assert time.monotonic() < deadline, "workers go on"
+        time.sleep(0.1)
+
+
 def _wait_until_reading(pid: int) -> None:
     """Wait until pyarrow is loaded: then the program is about to read, or reads."""
     deadline = time.monotonic() + 60.0

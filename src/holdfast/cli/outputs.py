@@ -71,7 +71,9 @@ def _check_target(option: str, path: str, force: bool) -> None:
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise InputProblem(f"{option} {path}: there is no folder {folder}.")
-    if not os.access(folder, os.W_OK | os.X_OK):
+    if not os.access(
+        folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids
+    ):
         raise InputProblem(f"{option} {path}: no permission to write into {folder}.")
 
 
