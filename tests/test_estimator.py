@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -20,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import holdfast
-from holdfast import HierarchicalKMedian, Hierarchy
+from holdfast import HierarchicalKMedian, Hierarchy, k_median_cost_to
 
 ROWS = np.random.RandomState(1).standard_normal((80, 3)) + 6.0 * (np.arange(80) % 4)[:, None]
 
@@ -227,6 +228,28 @@ def test_score_is_minus_the_k_median_cost():
     weight = np.arange(9.0)
     assert model.score(new, sample_weight=weight) == pytest.approx(-nearest @ weight, rel=1e-13)
     assert model.score(ROWS[model.center_indices_]) == 0.0
+
+
+@pytest.mark.parametrize(("metric", "name"), [("manhattan", "cityblock"), ("cosine", "cosine")])
+def test_transform_and_score_use_the_metric(metric, name):
+    model = HierarchicalKMedian(6, cost="euclidean", metric=metric).fit(ROWS)
+    new = np.random.RandomState(2).standard_normal((9, 3))
+    expected = cdist(new, model.cluster_centers_, name)
+    np.testing.assert_allclose(model.transform(new), expected, rtol=1e-12)
+    assert model.score(new) == pytest.approx(-expected.min(axis=1).sum(), rel=1e-12)
+    assert k_median_cost_to(new, new, metric=metric) == 0.0
+    with pytest.raises(ValueError, match="metric must be .*got 'hamming'"):
+        k_median_cost_to(new, new, metric="hamming")
+
+
+def test_more_clusters_than_candidates_is_an_error_that_names_them():
+    estimator = HierarchicalKMedian(30, cost="euclidean", max_candidates=20, max_centers="all")
+    with pytest.raises(ValueError, match=r"n_clusters must be at most max_candidates=20.*got .*30"):
+        estimator.fit(ROWS)
+    assert not hasattr(estimator, "hierarchy_")
+    fitted = estimator.set_params(n_clusters=20).fit(ROWS)
+    with pytest.raises(ValueError, match=r"from 1 to 20.*max_candidates stopped it.*got 21"):
+        fitted.hierarchy_.cut(21)
 
 
 def test_score_rises_with_the_number_of_clusters():

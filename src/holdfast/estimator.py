@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -20,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast.centers.euclidean import METRICS
 from holdfast.grid.row_log import RowLog
-from holdfast.hierarchy.cost import k_median_cost_to
+from holdfast.hierarchy.cost import distances_between, k_median_cost_to
 from holdfast.interrupts import keep_interrupts
 from holdfast.memory import explain_shortage
 from holdfast.pipeline import Clustering, Settings, cluster_and_order
@@ -58,9 +57,10 @@ class HierarchicalKMedian(
     n_clusters : int, default=8
         Number of clusters in `labels_`. Every other number is a call of ``hierarchy_.cut`` away.
     epsilon : float or "auto", default="auto"
-        How random the choice of centers is. 0 takes the best center each time, infinity any row;
-        in between, larger values move less when rows change and cost more. "auto" is 1.0 for the
-        tree cost, the choice of [LHBP25]_, 0.05 for the Euclidean cost, and 0.01 with `refine`.
+        How random the choice of centers is. 0 takes the best center each time, infinity any row.
+        Larger values cost more. The proven bound on how much moves when rows change falls with
+        epsilon, what is measured need not: see `tune_epsilon`. "auto" is 1.0 for the tree cost, the
+        choice of [LHBP25]_, 0.05 for the Euclidean cost, and 0.01 with `refine`.
     cost : {"tree", "euclidean"}, default="tree"
         The cost that is minimised. "tree" is the k-median cost on the randomly shifted tree:
         near-linear, and the steadiest. "euclidean" is the k-median cost itself, with the same
@@ -73,8 +73,8 @@ class HierarchicalKMedian(
     root_box : tuple of (array-like of shape (n_features,), float), default=None
         Lower corner and side of the root cube; only with ``random_shift=False``.
     max_centers : int or "all", default=None
-        Stop after this many centers. "all" goes on down to single rows; so does None for the tree
-        cost, while it stops at 256 for the Euclidean cost.
+        Stop after this many centers. "all" goes on down to single rows, or to all candidates (see
+        the next); so does None for the tree cost, while it stops at 256 for the Euclidean cost.
     max_candidates : int, default=4096
         For the Euclidean cost: centers are chosen among this many distinct rows, and scored by
         them, when there are more; which ones is keyed by their content. All rows are then assigned
@@ -204,6 +204,12 @@ class HierarchicalKMedian(
         self.seed_, self.epsilon_ = settings.seed, settings.epsilon
         clustering = _cluster_weighted(rows, weight, settings)
         self.hierarchy_ = clustering.hierarchy
+        if self.hierarchy_.n_centers < self.n_clusters:
+            raise ValueError(
+                f"n_clusters must be at most max_candidates={self.max_candidates} here: the "
+                f"Euclidean cost chooses centers among that many of the {rows.shape[0]} rows; got "
+                f"n_clusters={self.n_clusters}. Raise max_candidates."
+            )
         self.labels_ = self.hierarchy_.cut(self.n_clusters)
         self.center_indices_ = self.hierarchy_.center_indices[: self.n_clusters]
         self.cluster_centers_ = rows[self.center_indices_]
@@ -215,7 +221,7 @@ class HierarchicalKMedian(
         """Label rows as if they had been there, without moving any center.
 
         Rows of the fit keep their labels (as long as `n_clusters` is at most the number of
-        distinct rows). Tree cost: the closest labelled cell that contains a row decides, cluster 0
+        distinct rows, or of directions for the cosine distance). Tree cost: the closest labelled cell that contains a row decides, cluster 0
         outside all cells. Euclidean cost: the nested splits are replayed.
 
         Parameters
@@ -230,7 +236,7 @@ class HierarchicalKMedian(
         return self.hierarchy_.predict(self._check_rows(X), self.cluster_centers_.shape[0])
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Euclidean distances to the centers of the cut.
+        """Distances to the centers of the cut, by `metric`.
 
         Parameters
         ----------
@@ -241,13 +247,12 @@ class HierarchicalKMedian(
         ndarray of shape (n_samples, n_clusters), dtype float64
         """
         check_is_fitted(self)
-        distances: NDArray[np.float64] = cdist(self._check_rows(X), self.cluster_centers_)
-        return distances
+        return distances_between(self._check_rows(X), self.cluster_centers_, self._fitted_metric)
 
     def score(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Minus the k-median cost of `X`: the sum of distances to the nearest center.
+        """Minus the k-median cost of `X`: the sum of distances, by `metric`, to the nearest center.
 
         Parameters
         ----------
@@ -262,7 +267,12 @@ class HierarchicalKMedian(
         check_is_fitted(self)
         rows = self._check_rows(X)
         weight = _check_weight(sample_weight, rows.shape[0])
-        return -k_median_cost_to(rows, self.cluster_centers_, weight)
+        return -k_median_cost_to(rows, self.cluster_centers_, weight, self._fitted_metric)
+
+    @property
+    def _fitted_metric(self) -> Any:
+        """The metric of the hierarchy, whatever the parameter is set to by now."""
+        return METRICS[getattr(self.hierarchy_.locator, "metric", 0)]
 
     def settings_for(
         self,

@@ -175,6 +175,12 @@ class ChangingRows:
                 )
         except OverflowError:
             raise ValueError("X must be finite doubles; it has an integer beyond them.") from None
+        except ValueError as error:
+            if not str(error).startswith("could not convert string"):
+                raise
+            raise ValueError(
+                f"X must be numbers: {error}. Leave out columns of text, or encode them as numbers."
+            ) from None
         return rows
 
     def _check_held(self) -> None:

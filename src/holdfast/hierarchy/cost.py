@@ -1,10 +1,14 @@
-"""The k-median cost in the data's own (Euclidean) distances."""
+"""The k-median cost in the data's own distances."""
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-__all__ = ["k_median_cost", "k_median_cost_to"]
+from holdfast.centers._euclidean_kernels import unit_rows
+
+__all__ = ["distances_between", "k_median_cost", "k_median_cost_to"]
 
 _BLOCK = 1 << 22  # distances held at a time
 _MOST_CANDIDATES = 256  # tried at a time: bounds from the first ones rule others out
@@ -12,10 +16,23 @@ _MOST_CANDIDATES = 256  # tried at a time: bounds from the first ones rule other
 Rows = NDArray[np.float64]
 
 
+def distances_between(rows: Rows, centers: Rows, metric: str = "euclidean") -> Rows:
+    """Distances of rows to centers; shape (n, k). The cosine distance is 1 - cos."""
+    distances: Rows
+    if metric == "cosine":
+        distances = cdist(unit_rows(rows), unit_rows(centers), "sqeuclidean") / 2.0
+    else:
+        distances = cdist(rows, centers, "cityblock" if metric == "manhattan" else metric)
+    return distances
+
+
 def k_median_cost_to(
-    X: ArrayLike, centers: ArrayLike, weight: NDArray[np.float64] | None = None
+    X: ArrayLike,
+    centers: ArrayLike,
+    weight: NDArray[np.float64] | None = None,
+    metric: Literal["euclidean", "manhattan", "cosine"] = "euclidean",
 ) -> float:
-    """Sum over rows of the Euclidean distance to the nearest center.
+    """Sum over rows of the distance to the nearest center.
 
     O(n k d) time, in blocks of rows: never n x k distances at once.
 
@@ -24,11 +41,14 @@ def k_median_cost_to(
     X : array-like of shape (n, n_features)
     centers : array-like of shape (k, n_features)
     weight : ndarray of shape (n,), dtype float64, default=None
+    metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
 
     Returns
     -------
     float
     """
+    if metric not in ("euclidean", "manhattan", "cosine"):
+        raise ValueError(f'metric must be "euclidean", "manhattan" or "cosine"; got {metric!r}.')
     rows, ends = _as_rows("X", X), _as_rows("centers", centers)
     if rows.shape[1] != ends.shape[1]:
         raise ValueError(
@@ -37,7 +57,7 @@ def k_median_cost_to(
     step = max(1, _BLOCK // ends.shape[0])
     total = 0.0
     for start in range(0, rows.shape[0], step):
-        nearest = cdist(rows[start : start + step], ends).min(axis=1)
+        nearest = distances_between(rows[start : start + step], ends, metric).min(axis=1)
         if weight is not None:
             nearest *= weight[start : start + step]
         total += float(nearest.sum())
