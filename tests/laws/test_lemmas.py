@@ -1,4 +1,4 @@
-"""Law 8 and half of law 9: Lemmas 3.4 and 3.7 and the lambda-range lemma of [LHBP25], exactly.
+"""Law 8 and half of law 9: Lemmas 3.4 to 3.7 and the lambda-range lemma of [LHBP25], exactly.
 
 Everything is computed, nothing drawn: on a fixed tree the law of the next center is known for P and
 for P without row i, so are the total variation distance TV_i between them and the lower ends B and
@@ -45,6 +45,7 @@ NODES = 24
 EQUAL_LAMBDA = 1e-6  # error of averages over lambda of TV at equal lambda
 
 TV_CONSTANT = 2.5  # n TV <= TV_CONSTANT (1 + ln n / epsilon)
+PARTS_CONSTANT = 8.0  # each part of Lemma 3.4, summed over rows, over 1 + ln n / epsilon
 B_CONSTANT = 4.5  # (2 / n) sum |1 - B^(i) / B| <= B_CONSTANT / n
 
 
@@ -354,3 +355,35 @@ def test_lambda_range_lemma(family: str, t: int, rounds):
         assert epsilon > 1.0 or (averages[0] > averages[2]).any()
         for a, b in zip(left, right, strict=True):
             assert (a <= b + EQUAL_LAMBDA).all()
+
+
+# ---------------------------------------------------------------------------------- Lemmas 3.5, 3.6
+
+
+def parts_of_variation(here: Round, temperature: float) -> tuple[np.ndarray, np.ndarray]:
+    """Change of the numerators and of the normaliser, both over the normaliser of P - i."""
+    costs = here.excess + here.best[:, None]
+    terms = np.exp(-(costs - here.best[0]) / temperature)
+    sums = terms.sum(axis=1)
+    numerators = np.abs(terms[1:] - terms[0]).sum(axis=1) / sums[1:]
+    return numerators, np.abs(1.0 - sums[0] / sums[1:])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_numerators_and_normaliser_change_like_ln_n_over_epsilon(family: str, rounds):
+    """Sums over all rows, at both ends of lambda's interval; their half is above TV_i."""
+    largest = 0.0
+    for (name, n, _), listed in rounds.items():
+        if name != family:
+            continue
+        for here in listed:
+            for epsilon in EPSILONS:
+                for factor in (1.0, 2.0):
+                    temperature = factor * epsilon * here.coolest[0]
+                    numerators, normaliser = parts_of_variation(here, temperature)
+                    equal = np.full(here.best.size, temperature)
+                    variation = variation_of(here.law_at(equal))
+                    assert (variation <= (numerators + normaliser) / 2.0 + 1e-12).all()
+                    bound = 1.0 + math.log(n) / epsilon
+                    largest = max(largest, numerators.sum() / bound, normaliser.sum() / bound)
+    assert 0.5 < largest <= PARTS_CONSTANT
