@@ -172,3 +172,13 @@ def test_the_index_of_a_pandas_table_is_no_column(holdfast, folder, name, chunke
         assert done.code == 0, done.err
     assert (folder / f"{name}.csv").read_text() == (folder / "plain.parquet.csv").read_text()
     assert "the index of a pandas table" in done.err
+
+
+def test_more_clusters_than_rows(holdfast, people):
+    for command in (("fit",), ("audit", "--methods", "ward"), ("tune", "--target-moved", "5%")):
+        done = holdfast(command[0], people, *command[1:], "-k", 61)
+        assert (done.code, done.out) == (2, "")
+        assert "--clusters asks for 61 clusters of 60 rows; ask for at most 60." in done.err
+    done = holdfast("report", people, "-k", 40)
+    assert done.code == 2
+    assert "--clusters must be from 2 to 30: at most half the rows" in done.err

@@ -189,7 +189,7 @@ def test_like_repeats_the_preparation(holdfast, people):
     [
         (["-k", "0"], "--clusters must be positive"),
         (["-k", "4,x"], "--clusters must be positive"),
-        (["-k", "61"], "at most the number of rows"),
+        (["-k", "61"], "61 clusters of 60 rows"),
         (["--epsilon", "-1"], "--epsilon must be"),
         (["--cost", "ward"], "--cost must be"),
         (["--seed", "-1"], "--seed must be"),

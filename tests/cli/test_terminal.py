@@ -139,7 +139,12 @@ def test_reports_are_one_bar_over_all_parts(on_terminal, rows):
         "report", "rows.csv", "-k", 3, "--methods", "ward", "--trials", 4, "--jobs", 1
     )
     shares = [int(share) for share in re.findall(r" (\d+)%, .*left", "\n".join(lines))]
-    for part in ("measuring holdfast", "measuring Ward linkage", "finding rows", "choosing k"):
+    for part in (
+        "measuring holdfast",
+        "measuring Ward linkage",
+        "finding rows",
+        "choosing epsilon",
+    ):
         assert shown_left(lines, part), part
     reading = [i for i, line in enumerate(lines) if line.startswith("reading")]
     assert shares[len(reading) :] == sorted(shares[len(reading) :]), "the bar went back"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from report_builder import EVIL
 
-from holdfast import average_sensitivity
+from holdfast import average_sensitivity, build_report
 from holdfast.baselines import ward_linkage
 from holdfast.report.page import embed_json
 
@@ -117,3 +117,20 @@ def test_sensitivity_has_a_page(tmp_path):
     means = [line["mean"] for line in data["sensitivity"]["lines"]]
     np.testing.assert_allclose(means, result.mean, rtol=1e-3)
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == html
+
+
+def test_ten_thousand_rows_stay_below_six_megabytes():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(10_000, 20)) + 5.0 * rng.integers(4, size=(10_000, 1))
+    report = build_report(
+        rows,
+        n_clusters=8,
+        names=[f"a rather long name of column {j}" for j in range(20)],
+        ids=[f"customer number {i:05d}" for i in range(10_000)],
+        methods=["ward"],
+        delete=[0.05],
+        trials=2,
+        repeats=1,
+        n_jobs=1,
+    )
+    assert 100_000 < len(report.to_html().encode()) < 6_000_000

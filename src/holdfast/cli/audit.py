@@ -17,7 +17,7 @@ from holdfast.cli.options import (
     ReadOptions,
     TalkOptions,
 )
-from holdfast.cli.parse import parse_amounts, parse_counts, parse_names, parse_seed
+from holdfast.cli.parse import check_counts, parse_amounts, parse_counts, parse_names, parse_seed
 from holdfast.cli.problems import InputProblem, Unsuccessful, blame_input
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ def audit(
     if checkpoint is not None and Path(checkpoint).is_file():
         raise InputProblem(f"--checkpoint {checkpoint} is a file; expected a folder.")
     dataset, rows = _read(data, read, column, sample, how.seed, chosen, console)
+    check_counts(asked.ks, rows.shape[0])
     records: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     with console.bar("trying each method once") as bar:

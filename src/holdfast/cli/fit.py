@@ -16,6 +16,7 @@ from holdfast.cli.options import (
     Weights,
 )
 from holdfast.cli.parse import (
+    check_counts,
     name_cost,
     parse_cost,
     parse_counts,
@@ -80,6 +81,7 @@ def fit(
         fit_in_parts(estimator, data, column, keep, output.out, ks, console)
         return
     dataset = _read(data, read, column, weights, keep.like, console)
+    check_counts(ks, dataset.rows.shape[0])
     with console.bar(f"clustering {dataset.rows.shape[0]:,} rows") as bar, blame_input():
         if console.shows_bars:
             bar.expect(expect_fit_seconds(estimator, dataset.rows))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COSTS",
+    "check_counts",
     "name_cost",
     "parse_amounts",
     "parse_cost",
@@ -71,6 +72,15 @@ def parse_share(option: str, text: str) -> float:
     if share is None or not 0.0 <= share <= 1.0:
         raise InputProblem(f"{option} must be a share such as 5% or 0.05; got {text!r}.")
     return share
+
+
+def check_counts(ks: tuple[int, ...], n_rows: int) -> None:
+    """Refuse more clusters than there are rows."""
+    if max(ks) > n_rows:
+        raise InputProblem(
+            f"--clusters asks for {max(ks):,} clusters of {n_rows:,} rows; ask for at most "
+            f"{n_rows:,}."
+        )
 
 
 def parse_epsilon(text: str) -> float | Literal["auto"]:

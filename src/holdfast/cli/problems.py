@@ -20,8 +20,11 @@ class Unsuccessful(Exception):
 
 @contextmanager
 def blame_input() -> Iterator[None]:
-    """Take a ValueError of the library, which says what was got and expected, as wrong input."""
+    """Take a ValueError of the library, which says what was got and expected, as wrong input.
+
+    It speaks of `n_clusters`, which is an option here.
+    """
     try:
         yield
     except ValueError as error:
-        raise InputProblem(str(error)) from error
+        raise InputProblem(str(error).replace("n_clusters", "--clusters")) from error

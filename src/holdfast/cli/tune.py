@@ -6,7 +6,7 @@ import typer
 
 from holdfast.cli.console import Console
 from holdfast.cli.options import ColumnOptions, DataFile, MeasureOptions, ReadOptions, TalkOptions
-from holdfast.cli.parse import parse_amounts, parse_cost, parse_seed, parse_share
+from holdfast.cli.parse import check_counts, parse_amounts, parse_cost, parse_seed, parse_share
 from holdfast.cli.problems import InputProblem, Unsuccessful, blame_input
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def tune(
     parse_seed(how.seed)
     dataset = prepare_table(read_table(data, read, console), column, console)
     announce(dataset, console)
+    check_counts((clusters,), dataset.rows.shape[0])
     with console.bar("trying values of epsilon") as bar, blame_input():
         search = tune_epsilon(
             dataset.rows, clusters, target_sensitivity=share, max_cost_ratio=max_cost_ratio,

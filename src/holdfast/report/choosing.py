@@ -8,16 +8,26 @@ from holdfast.report.inputs import Inputs
 from holdfast.report.numbers import format_share, list_numbers, round_number
 from holdfast.stability import Suggestion, suggest_k, tune_epsilon
 
-__all__ = ["summarise_choosing"]
+__all__ = ["count_searched_fits", "summarise_choosing"]
 
 _MAX_COST_RATIO = 1.1
 _TRIALS = 40  # of the Euclidean cost, for each epsilon
+_SEARCHED = 11  # values of epsilon
 _EPSILONS = {"tree": (0.01, 100.0), "euclidean": (0.001, 10.0)}
 
 
 def summarise_choosing(inputs: Inputs) -> dict[str, Any]:
     """Curves against k and epsilon, each with a suggestion and its reason."""
-    return {"k": _summarise_k(inputs), "epsilon": _summarise_epsilon(inputs)}
+    inputs.course.start("choosing k")
+    about_k = _summarise_k(inputs)
+    inputs.course.start("choosing epsilon")
+    return {"k": about_k, "epsilon": _summarise_epsilon(inputs)}
+
+
+def count_searched_fits(inputs: Inputs) -> int:
+    """How many fits the search for epsilon takes, about: those of the tree follow from one."""
+    trials = 1 if inputs.estimator.cost == "tree" else _TRIALS
+    return _SEARCHED * (trials + 1) * min(inputs.repeats, 5)
 
 
 def _summarise_k(inputs: Inputs) -> dict[str, Any]:
@@ -79,7 +89,7 @@ def _summarise_epsilon(inputs: Inputs) -> dict[str, Any]:
         inputs.rows[inputs.compared], inputs.k, max_cost_ratio=_MAX_COST_RATIO,
         estimator=estimator, epsilon_range=_EPSILONS[estimator.cost], factor=3.2, refinements=2,
         trials="all" if estimator.cost == "tree" else _TRIALS, repeats=min(inputs.repeats, 5),
-        measure="moved", n_jobs=inputs.n_jobs, random_state=inputs.seed,
+        measure="moved", n_jobs=inputs.n_jobs, random_state=inputs.seed, progress=inputs.progress,
     )  # fmt: skip
     # "moved" counts the row that goes; the page speaks of the others.
     return {

@@ -12,6 +12,8 @@ __all__ = ["Course", "Notify", "weigh_methods"]
 
 Notify = Callable[[str, float, float], None]
 
+_FEW_ROWS = 32
+
 
 class Course:
     """Parts that follow each other, each a share of the whole by its weight.
@@ -52,6 +54,8 @@ def weigh_methods(
     for name, clusterer in methods.items():
         start = time.monotonic()
         try:
+            clusterer.fit(rows[:_FEW_ROWS], 0).cut(1)  # loads or compiles what it needs
+            start = time.monotonic()
             fitted = clusterer.fit(rows, 0)
             for k in ks:
                 fitted.cut(k)
