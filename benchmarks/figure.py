@@ -1,5 +1,6 @@
 """One figure: time against the number of rows, and how far every limit is."""
 
+import itertools
 from collections import defaultdict
 from pathlib import Path
 
@@ -7,6 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from table import Row
 from tasks import Fit, Results
+
+from holdfast.experiments.label_dots import Dot, freeze_layout, label_dots
 
 # Okabe and Ito's colors, told apart by color-blind readers too; markers and dashes differ as well.
 _BLUE, _ORANGE, _GREEN, _RED, _PURPLE, _BLACK = (
@@ -27,17 +30,22 @@ _STYLES = {
     "naive counting": (_BLACK, "x", "-"),
 }
 _NAIVE = "naive counting"
+_ROOM = 30.0  # right of the last point, for names
 _LABEL_BOX = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
 
 
 def draw_results(path: Path, rows: list[Row], results: Results) -> None:
     """Draw what there is to draw of a run to a PNG file."""
     judged = [row for row in rows if row.met is not None]
-    figure = Figure(figsize=(13.0, 5.5) if judged else (6.5, 5.5), layout="constrained")
+    height = max(5.5, 1.2 + 0.36 * len(judged))  # two lines of a name for each bar
+    figure = Figure(figsize=(13.0, height) if judged else (6.5, 5.5), layout="constrained")
     axes = figure.subplots(1, 2 if judged else 1, squeeze=False)[0]
-    draw_times(axes[0], collect_series(results))
+    series = collect_series(results)
+    draw_times(axes[0], series)
     if judged:
         draw_limits(axes[1], judged)
+    freeze_layout(axes[0])
+    name_times(axes[0], series)
     figure.savefig(path, dpi=120)
 
 
@@ -69,12 +77,12 @@ def draw_times(axes: Axes, series: dict[str, list[tuple[int, float]]]) -> None:
     for label, points in series.items():
         color, marker, line = _STYLES[label]
         sizes, seconds = zip(*points, strict=True)
-        axes.plot(sizes, seconds, color=color, marker=marker, linestyle=line, label=label)
+        axes.plot(sizes, seconds, color=color, marker=marker, linestyle=line)
     axes.set(xscale="log", yscale="log", xlabel="rows", ylabel="seconds")
     axes.set_title("Time against the number of rows (3 columns)")
     axes.grid(alpha=0.3)
     if series:
-        axes.legend(fontsize="small")
+        axes.set_xlim(right=_ROOM * max(points[-1][0] for points in series.values()))
     if _NAIVE in series and len(series) > 1:
         # Continued by n^3 up to where the axes end, which the line must not stretch.
         limits = axes.get_xlim(), axes.get_ylim()
@@ -84,6 +92,28 @@ def draw_times(axes: Axes, series: dict[str, list[tuple[int, float]]]) -> None:
             [last, end], [its_seconds, its_seconds * (end / last) ** 3], color=_BLACK, linestyle=":"
         )
         axes.set(xlim=limits[0], ylim=limits[1])
+
+
+def name_times(axes: Axes, series: dict[str, list[tuple[int, float]]]) -> None:
+    """Write the name of each series beside its last point, on none of the lines."""
+    dots = [
+        Dot(
+            label.replace(", ", ",\n").replace("naive ", "naive\n"),
+            *points[-1],
+            _STYLES[label][0],
+            radius=4.0,
+        )
+        for label, points in series.items()
+    ]
+    marks = [point for points in series.values() for point in points]
+    for points in series.values():
+        for (n0, s0), (n1, s1) in itertools.pairwise(points):
+            steps = [step / 40 for step in range(1, 40)]
+            marks += [(n0 ** (1 - t) * n1**t, s0 ** (1 - t) * s1**t) for t in steps]
+    if _NAIVE in series:  # its continuation, as long as it is in sight
+        last, seconds = series[_NAIVE][-1]
+        marks += [(last * t, seconds * t**3) for t in (1.0 + 0.05 * step for step in range(1, 30))]
+    label_dots(axes, dots, size=8.5, marks=marks)
 
 
 def draw_limits(axes: Axes, rows: list[Row]) -> None:

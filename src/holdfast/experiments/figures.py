@@ -1,7 +1,7 @@
 """Records -> figures: one function a kind of figure."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 from holdfast.experiments.config import Panel
 from holdfast.experiments.inputs import title_of
 from holdfast.experiments.methods import METHODS
-from holdfast.experiments.style import EndLabel, draw_series, label_ends, new_figure, use_log_scale
+from holdfast.experiments.style import (
+    EndLabel,
+    dodge,
+    draw_banded_series,
+    draw_series,
+    label_ends,
+    new_figure,
+    use_log_scale,
+)
 from holdfast.experiments.tidy import Record
 
 if TYPE_CHECKING:
@@ -23,6 +31,16 @@ Missing = Mapping[str, str]
 
 _X_TITLES = {"n_rows": "rows", "n_clusters": "number of clusters k", "delete": "rows deleted"}
 _BAND = ("sensitivity", "low", "high")
+_PROTOCOLS: Mapping[str, Mapping[str, Any]] = {
+    "rebuild": {"linestyle": "-"},
+    # A ring around the other marker where both are equal.
+    "fixed_tree": {
+        "linestyle": (0, (2, 1.5)),
+        "markerfacecolor": "white",
+        "markersize": 6.5,
+        "zorder": 1.8,
+    },
+}
 _EQ1 = "average sensitivity (Eq. 1), rows"
 
 
@@ -64,7 +82,7 @@ def _draw_sensitivities(panel: Panel, records: Records, missing: Missing) -> "di
         if not chosen and name != "same_seed":
             continue
         facets = _facets(panel, chosen, missing)
-        figure, axes = new_figure(len(facets), f"{panel.title}\n{title}; bands: 95%")
+        figure, axes = new_figure(len(facets), f"{panel.title}\n{title}; bars: 95%")
         for place, (facet, rows) in zip(axes, facets.items(), strict=True):
             place.set_title(facet)
             if not rows:
@@ -103,18 +121,25 @@ def _say_missing(axes: "Axes") -> None:
 
 
 def _set_up(axes: "Axes", panel: Panel, rows: Records, series: str) -> None:
+    """Name the axes and let them hold all bars.
+
+    Against the number of rows the claims are about linear growth, so axes are linear there.
+    """
     axes.set_xlabel(_X_TITLES[panel["x"]])
-    values = np.array([(row["low"], row["sensitivity"], row["high"]) for row in rows])
+    lowest, highest = min(row["low"] for row in rows), max(row["high"] for row in rows)
+    floor = min(row["floor"] for row in rows)
     if series == "earth_mover":
         axes.set_ylabel("distance − self-distance, rows")
         axes.axhline(0.0, color="0.6", linewidth=0.6)
-        reach = 1.15 * float(np.abs(values[:, 1]).max())
-        axes.set_ylim(min(-0.2 * reach, 1.3 * float(values[:, 1].min())), max(reach, 1.0))
+        room = 0.04 * (max(highest, 1.0) - min(lowest, 0.0))
+        axes.set_ylim(min(lowest, 0.0) - room, max(highest, 1.0) + room)
+    elif panel["x"] == "n_rows":
+        axes.set_ylabel(_EQ1)
+        axes.set_ylim(-0.06 * highest, 1.04 * highest)
     else:
         axes.set_ylabel(_EQ1)
         use_log_scale(axes)
-        top = max(float(values[:, 1].max()) * 1.6, 2.0)
-        axes.set_ylim(0.62 * float(min(row["floor"] for row in rows)), top)
+        axes.set_ylim(0.62 * floor, max(1.15 * highest, 2.0 * floor))
     if panel["x"] == "delete":
         deletes = panel["delete"]
         names = ["1 row" if d == 1 else f"{d:.0%}" for d in deletes]
@@ -157,21 +182,23 @@ def _by_method(rows: Records) -> dict[str, Records]:
 
 
 def _draw_methods(axes: "Axes", panel: Panel, rows: Records) -> list[EndLabel]:
-    return [
-        draw_series(axes, method, *_columns(panel, chosen))
-        for method, chosen in _by_method(rows).items()
-    ]
+    found = _by_method(rows)
+    labels = []
+    for i, (method, chosen) in enumerate(found.items()):
+        x, *values = _columns(panel, chosen)
+        labels.append(draw_series(axes, method, dodge(x, i, len(found)), *values))
+    return labels
 
 
 def _draw_protocols(axes: "Axes", panel: Panel, rows: Records) -> list[EndLabel]:
+    found = _by_method(rows)
     labels = []
-    for method, chosen in _by_method(rows).items():
-        rebuilt = [row for row in chosen if row["protocol"] == "rebuild"]
-        fixed = [row for row in chosen if row["protocol"] == "fixed_tree"]
-        labels.append(draw_series(axes, method, *_columns(panel, rebuilt), linestyle="-"))
-        draw_series(
-            axes, method, *_columns(panel, fixed), linestyle=(0, (2, 1.5)), markerfacecolor="white"
-        )
+    for i, (method, chosen) in enumerate(found.items()):
+        for j, (protocol, style) in enumerate(_PROTOCOLS.items()):
+            x, *values = _columns(panel, [row for row in chosen if row["protocol"] == protocol])
+            x = dodge(x, 2 * i + j, 2 * len(found))
+            label = draw_series(axes, method, x, *values, **style)
+        labels.append(label)
     return labels
 
 
@@ -193,8 +220,9 @@ def _draw_costs(panel: Panel, records: Records, missing: Missing, relative: bool
                 for key in ("n_clusters", "cost", "low", "high")
             )
             unit = ward if relative else np.ones_like(y)
-            style = {"markevery": 6}
-            label = draw_series(place, method, x, y / unit, low / unit, high / unit, **style)
+            label = draw_banded_series(
+                place, method, x, y / unit, low / unit, high / unit, markevery=6
+            )
             labels.append(label)
         place.set_xlabel(_X_TITLES["n_clusters"])
         place.set_ylabel("cost / cost of Ward linkage" if relative else "k-median cost")

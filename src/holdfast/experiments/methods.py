@@ -37,8 +37,8 @@ class Method:
     parameters : dict or None
         Of `HierarchicalKMedian`; None for a linkage.
     color, marker : str
-        Colors are told apart with any kind of color vision (Okabe and Ito); markers and dashes
-        tell the lines apart in grey.
+        Colors are told apart with any kind of color vision (Okabe and Ito; the epsilons from dark
+        to light); markers and dashes tell the lines apart in grey.
     dashes : tuple
         As matplotlib takes them; empty for a solid line.
     effort : float
@@ -60,10 +60,10 @@ class Method:
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "alg2_1": Method("Alg. 2, ε=1", {"epsilon": 1.0}, "#0072B2", "o"),
+        "alg2_1": Method("Alg. 2, ε=1", {"epsilon": 1.0}, "#08306B", "o"),
         "alg2_10": Method("Alg. 2, ε=10", {"epsilon": 10.0}, "#0072B2", "s", (5, 1.5)),
-        "alg2_100": Method("Alg. 2, ε=100", {"epsilon": 100.0}, "#56B4E9", "h", (2, 1.5)),
-        "alg2_1000": Method("Alg. 2, ε=1000", {"epsilon": 1000.0}, "#56B4E9", "D", (1, 1)),
+        "alg2_100": Method("Alg. 2, ε=100", {"epsilon": 100.0}, "#3E9BDB", "*", (2, 1.5)),
+        "alg2_1000": Method("Alg. 2, ε=1000", {"epsilon": 1000.0}, "#7CC0EE", "D", (1, 1)),
         "clnss": Method("CLNSS", {"epsilon": 0.0}, "#009E73", "^"),
         "clnss_unshifted": Method(
             "CLNSS, no shift", {"epsilon": 0.0, "random_shift": False}, "#004D3B", "x", (4, 1, 1, 1)

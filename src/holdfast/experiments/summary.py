@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from holdfast.experiments.config import Panel
+from holdfast.experiments.label_dots import Dot, freeze_layout, label_dots
 from holdfast.experiments.methods import METHODS
 from holdfast.experiments.style import new_figure
 from holdfast.experiments.tidy import Record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_OFFSETS = {"alg2_1": (-62, -15), "alg2_10": (4, 9), "alg2_1000": (9, -12)}  # where means are near
 
 __all__ = ["draw_summary", "summarise"]
 
@@ -59,6 +58,8 @@ def draw_summary(panel: Panel, records: list[Record]) -> "Figure":
         + ", ".join(str(k) for k in panel["n_clusters"])
     )  # fmt: skip
     figure.set_size_inches(8.0, 5.6)
+    dots: list[Dot] = []
+    small: list[tuple[float, float]] = []
     for method, look in METHODS.items():
         rows = [record for record in records if record["method"] == method]
         if not rows:
@@ -71,10 +72,8 @@ def draw_summary(panel: Panel, records: list[Record]) -> "Figure":
             *middle, s=90, marker=look.marker, color=look.color, edgecolors="black", linewidths=0.8,
             zorder=5,
         )  # fmt: skip
-        axes.annotate(
-            look.label, middle, _OFFSETS.get(method, (8, 5)), textcoords="offset points", fontsize=8, color=look.color,
-            fontweight="bold", zorder=6,
-        )  # fmt: skip
+        dots.append(Dot(look.label, *middle, look.color, bold=True))
+        small += zip(x, y, strict=True)
     axes.set_xscale("log")
     ticks = [1.0, 1.1, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
@@ -86,4 +85,6 @@ def draw_summary(panel: Panel, records: list[Record]) -> "Figure":
     )
     axes.set_xlabel("k-median cost over the least of any method (left is closer)")
     axes.set_ylabel("share of the remaining rows that change cluster (low is steadier)")
+    freeze_layout(axes)
+    label_dots(axes, dots, size=8.0, marks=small)
     return figure
