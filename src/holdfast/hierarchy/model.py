@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from holdfast.grid import Cells, Grid
 from holdfast.hierarchy._kernels import merge_rows
 from holdfast.hierarchy.locate import build_locator
 from holdfast.interrupts import keep_interrupts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Hierarchy", "Locator", "assemble_hierarchy", "build_hierarchy"]
 
@@ -121,6 +124,26 @@ class Hierarchy:
             self.finest, self.center_indices, self.parent, self.costs
         )
         return merges
+
+    def plot(self, n_clusters: int = 16, ax: "Axes | None" = None) -> "Axes":
+        """Draw the cuts 1 to `n_clusters` below each other, clusters as wide as their rows.
+
+        A cluster keeps its color and its name from cut to cut. Needs matplotlib.
+
+        Parameters
+        ----------
+        n_clusters : int, default=16
+            The finest cut to draw; all there are, if there are fewer.
+        ax : matplotlib.axes.Axes, default=None
+            A new figure if None.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from holdfast.hierarchy.draw import draw_hierarchy
+
+        return draw_hierarchy(self, min(n_clusters, self.n_centers), ax)
 
     @keep_interrupts()
     def predict(self, X: NDArray[np.float64], k: int) -> NDArray[np.int32]:
