@@ -1,0 +1,35 @@
+"""The Python of the README runs as written, one block after the other."""
+
+import re
+from pathlib import Path
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+
+import holdfast
+import holdfast.distributed
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_blocks_run_as_written(tmp_path, monkeypatch, capsys):
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 4
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"holdfast": holdfast}
+    for block in blocks[:3]:
+        exec(block, names)  # noqa: S102
+    assert (tmp_path / "hierarchy.png").stat().st_size > 1000
+    assert holdfast.load("wine.holdfast").n_rows == 178
+    assert "</html>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    printed = capsys.readouterr().out
+    assert re.search(r"\d% of the remaining rows change cluster when 5% of the rows go", printed)
+    # What the last block takes for granted: rows that come, go, lie in a file or on a cluster.
+    X = np.asarray(names["X"])
+    table = pd.DataFrame(X, columns=[f"column {i}" for i in range(X.shape[1])])
+    table.to_parquet("rows.parquet")
+    names |= {"new_rows": X[:3] + 1.0, "old_rows": X[5:9]}
+    names["dask_dataframe"] = dd.from_pandas(table, npartitions=2)
+    exec(blocks[3], names)  # noqa: S102
+    assert (tmp_path / "labels.parquet").exists()
