@@ -8,9 +8,10 @@ from holdfast.experiments.cost_rules import COST_RULES
 from holdfast.experiments.rules import SENSITIVITY_RULES, NotMeasured, Outcome
 from holdfast.experiments.tidy import Record
 
-__all__ = ["HOLDS", "Verdict", "describe_verdicts", "judge_claims"]
+__all__ = ["HOLDS", "UNEXPLAINED", "Verdict", "describe_verdicts", "judge_claims"]
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold here", "not measured"
+UNEXPLAINED = "No explanation was prepared for this outcome."
 _RULES = {**SENSITIVITY_RULES, **COST_RULES}
 
 
@@ -25,7 +26,8 @@ class Verdict:
     verdict : {"holds", "does not hold here", "not measured"}
     outcome : Outcome or None
     note : str
-        A sentence of explanation: from the claim, or why nothing was measured.
+        A sentence of explanation: from the claim, or that there is none, or why nothing was
+        measured.
     """
 
     claim: Mapping[str, Any]
@@ -69,7 +71,7 @@ def _judge(
     except (NotMeasured, KeyError) as error:
         return Verdict(claim, UNKNOWN, None, f"Its figure was not run ({error}).{gaps}")
     holds = outcome.margin >= 0.0
-    why = claim.get("because", {}).get("holds" if holds else "fails", "")
+    why = claim.get("because", {}).get("holds" if holds else "fails", UNEXPLAINED)
     return Verdict(claim, HOLDS if holds else FAILS, outcome, why + gaps)
 
 
@@ -84,8 +86,9 @@ def describe_verdicts(verdicts: list[Verdict], how: str) -> str:
         (
             f"{held} of {len(verdicts)} claims hold here. Criteria are in "
             "`src/holdfast/experiments/config/claims.toml`, fixed before the run. ± is one standard "
-            "error; *close* means that the distance from the criterion is within two of them. What is "
-            "behind the verdicts: [reproduction.md](../docs/reproduction.md)."
+            "error; *close* means that the distance from the criterion is within two of them. The "
+            "error of a share of pairs takes the errors of the pairs as normal and independent. What "
+            "is behind the verdicts: [reproduction.md](../docs/reproduction.md)."
         ),
         "",
         "| claim | | verdict |",
@@ -103,6 +106,5 @@ def describe_verdicts(verdicts: list[Verdict], how: str) -> str:
         if verdict.outcome is not None:
             lines.append(f"- figures: {verdict.outcome.figures}")
         lines.append(f"- verdict: *{verdict.verdict}*{' (close)' if verdict.is_close else ''}")
-        if verdict.note.strip():
-            lines.append(f"- {verdict.note.strip()}")
+        lines.append(f"- {verdict.note.strip()}")
     return "\n".join(lines) + "\n"

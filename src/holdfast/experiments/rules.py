@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from holdfast.experiments.tidy import Record
 
@@ -20,6 +21,7 @@ __all__ = ["SENSITIVITY_RULES", "Claim", "NotMeasured", "Outcome", "Records"]
 
 Claim = Mapping[str, Any]
 Records = list[Record]
+_EQUAL = 1e-12  # shares that differ by rounding only
 
 
 class NotMeasured(LookupError):
@@ -146,12 +148,11 @@ def steadier(claim: Claim, records: Records) -> Outcome:
     for other in claim["others"]:
         first, second = _pair(claim, records, claim["method"], other)
         gap = _column(first, "moved_share") - _column(second, "moved_share")
-        share = float((gap <= 1e-12).mean())
-        # Pairs whose difference is within its error may fall on either side.
-        unsure = float((np.abs(gap) <= _gap_errors(first, second)).mean())
-        margins.append((share - claim["share"], unsure))
+        share = float((gap <= _EQUAL).mean())
+        error = _share_error(-gap, _gap_errors(first, second))
+        margins.append((share - claim["share"], error))
         shown.append(
-            f"{second[0]['label']}: in {share:.0%} of {len(first)} pairs, mean moved share "
+            f"{second[0]['label']}: in {share:.0%} ± {error:.0%} of {len(first)} pairs, mean moved share "
             f"{_mean_share(first):.4f} against {_mean_share(second):.4f} "
             f"(± {_mean_error(first, second):.4f})"
         )
@@ -173,25 +174,22 @@ def falls(claim: Claim, records: Records) -> Outcome:
 
 def overlap(claim: Claim, records: Records) -> Outcome:
     """Judge whether moved shares of the methods differ little in a share of all pairs."""
-    first = _select(records, claim["methods"][0])
-    table = np.array(
-        [
-            _column(_pair(claim, records, claim["methods"][0], method)[1], "moved_share")
-            for method in claim["methods"]
-        ]
-    )
+    rows = [_pair(claim, records, claim["methods"][0], method)[1] for method in claim["methods"]]
+    table = np.array([_column(one, "moved_share") for one in rows])
+    errors = np.array([_column(one, "moved_share_error") for one in rows])
     spread = np.ptp(table, axis=0)
-    share = float((spread <= claim["limit"]).mean())
-    errors = [_select(records, method) for method in claim["methods"]]
-    typical = float(np.mean([_column(rows, "moved_share_error").mean() for rows in errors]))
-    unsure = float((np.abs(spread - claim["limit"]) <= 2.0 * typical).mean())
-    worst = first[int(spread.argmax())]
-    figures = (
-        f"within {claim['limit']} in {share:.0%} of {spread.size} pairs; largest difference "
-        f"{spread.max():.4f} ({worst['data']}, delete {worst['delete']}), typical standard error "
-        f"{typical:.4f}"
+    ends, pairs = (table.argmin(axis=0), table.argmax(axis=0)), np.arange(spread.size)
+    error = _share_error(
+        claim["limit"] - spread, np.hypot(errors[ends[0], pairs], errors[ends[1], pairs])
     )
-    return Outcome(share - claim["share"], unsure, figures)
+    share = float((spread <= claim["limit"]).mean())
+    worst = rows[0][int(spread.argmax())]
+    figures = (
+        f"within {claim['limit']} in {share:.0%} ± {error:.0%} of {spread.size} pairs; largest difference "
+        f"{spread.max():.4f} ({worst['data']}, delete {worst['delete']}), typical standard error "
+        f"{errors.mean():.4f}"
+    )
+    return Outcome(share - claim["share"], error, figures)
 
 
 def low_for_every_k(claim: Claim, records: Records) -> Outcome:
@@ -276,6 +274,16 @@ def _gap_errors(first: Records, second: Records) -> NDArray[np.float64]:
 def _mean_error(first: Records, second: Records) -> float:
     """Error of the mean difference; points as independent."""
     return float(np.sqrt((_gap_errors(first, second) ** 2).sum())) / len(first)
+
+
+def _share_error(gaps: NDArray[np.float64], errors: NDArray[np.float64]) -> float:
+    """Estimate the error of the share of points whose gap is at least 0, points as independent.
+
+    Each point is on its side with the probability that a normal error leaves it there.
+    """
+    known = np.where(errors > 0.0, errors, 1.0)
+    sure = np.where(errors > 0.0, ndtr(np.abs(gaps) / known), 1.0)
+    return float(np.sqrt((sure * (1.0 - sure)).sum())) / gaps.size
 
 
 def _with_error(record: Record) -> str:
