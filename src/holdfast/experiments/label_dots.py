@@ -4,7 +4,9 @@ Each name has candidate places around its dot. Names are placed one after anothe
 least, and a few rounds of placing each one anew settle the rest. Nothing here is random.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -149,20 +151,28 @@ def _choose(places: list[_Places], centers: Floats) -> list[int]:
     crowd = (1.0 / (spans + 20.0)).sum(axis=1)
     orders = [np.argsort(-crowd, kind="stable"), np.argsort(crowd, kind="stable")]
     orders += [np.argsort(sign * centers[:, axis], kind="stable") for sign, axis in _SWEEPS]
-    return min((_settle(places, order) for order in orders), key=lambda found: found[0])[1]
+
+    @cache  # orders come upon the same places again and again
+    def clash(i: int, j: int, one: int) -> Floats:
+        return _clash(places[i], places[j], one)
+
+    tried = (_settle(places, order, clash) for order in orders)
+    return min(tried, key=lambda found: found[0])[1]
 
 
-def _settle(places: list[_Places], order: NDArray[np.intp]) -> tuple[float, list[int]]:
+def _settle(
+    places: list[_Places], order: NDArray[np.intp], clash: Callable[[int, int, int], Floats]
+) -> tuple[float, list[int]]:
     """Place names in an order, then each one anew given the others; with what it costs in all."""
     chosen = [-1] * len(places)
     total = np.inf
     for _ in range(_ROUNDS):
         before, total = list(chosen), 0.0
-        for i in order:
+        for i in order.tolist():
             costs = places[i].costs.copy()
             for j, one in enumerate(chosen):
                 if j != i and one >= 0:
-                    costs += _clash(places[i], places[j], one)
+                    costs += clash(i, j, one)
             chosen[i] = int(np.argmin(costs))
             total += float(costs.min())
         if chosen == before:
@@ -179,8 +189,9 @@ def _clash(mine: _Places, other: _Places, one: int) -> Floats:
     on_box = ((box[:2] - 0.5 < mine.leaders) & (mine.leaders < box[2:] + 0.5)).all(axis=2)
     costs += _HARD / 2.0 * (on_box.any(axis=1) & led)
     if other_led:
-        for point in other.leaders[one]:
-            costs += _HARD / 20.0 * _covers(mine.boxes, point, 0.5)
+        low, high = mine.boxes[:, None, :2] - 0.5, mine.boxes[:, None, 2:] + 0.5
+        covered = ((low < other.leaders[one]) & (other.leaders[one] < high)).all(axis=2)
+        costs += _HARD / 20.0 * covered.sum(axis=1)
         costs += 200.0 * (_cross(mine.leaders, other.leaders[one]) & led)
     return costs
 
