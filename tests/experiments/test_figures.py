@@ -75,9 +75,9 @@ def test_names_of_lines_keep_their_order_and_a_gap():
 def test_leaders_cross_no_name():
     axes = Figure(figsize=(4.0, 3.0), dpi=100).subplots()
     axes.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0))
-    ends = [0.9, 0.91, 0.92, 0.93, 0.5, 0.01, 0.0]
-    label_ends(axes, [EndLabel(f"line {i}", 0.95, y, "black") for i, y in enumerate(ends)])
-    axes.get_figure().canvas.draw()
+    labels = [EndLabel(f"the name of line {i}", 0.99, 0.5 + 0.001 * i, "black") for i in range(10)]
+    label_ends(axes, labels)
+    axes.get_figure().draw_without_rendering()
     names = names_of(axes)
     for text, name in names.items():
         path = name.arrow_patch.get_path().vertices
