@@ -45,7 +45,7 @@ def _configurations() -> list[Configuration]:
     )
     found += [
         Configuration(f"refined-{epsilon:g}", {**whole, "refine": True, "epsilon": epsilon})
-        for epsilon in (0.01, math.inf)
+        for epsilon in (0.0, 0.01, math.inf)
     ]
     return found
 
