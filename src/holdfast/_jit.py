@@ -1,4 +1,4 @@
-"""How kernels are compiled: one decorator for all of them."""
+"""How kernels are compiled: one decorator for all of them, one for those that only kernels call."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -7,7 +7,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["kernel", "read_only"]
+__all__ = ["inner_kernel", "kernel", "read_only"]
 
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -26,6 +26,18 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:
         compiled = numba.njit(nogil=True)(function)
+    return compiled
+
+
+def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` like :func:`kernel`, but as a part of the kernels that call it.
+
+    It is never called from Python, so it needs no place of its own in the cache. Looking for one
+    takes time at every import.
+    """
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return np.errstate(over="ignore")(function)
+    compiled: Callable[..., Any] = numba.njit(nogil=True)(function)
     return compiled
 
 

@@ -15,7 +15,7 @@ Records keep the fields of a node in one cache line and cost numba no reference 
 
 import numpy as np
 
-from holdfast._jit import kernel
+from holdfast._jit import inner_kernel, kernel
 from holdfast.tree._kernels import DISTANCE
 
 __all__ = ["COVER", "COVERED", "HEAVY", "INSIDE", "LIGHT", "NOW"]
@@ -42,7 +42,7 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
-@kernel
+@inner_kernel
 def change_cost(now, weight, bit):
     """Add ``weight * 2^bit`` to the cost; a negative weight subtracts."""
     word = np.uint64(abs(weight))
@@ -60,20 +60,20 @@ def change_cost(now, weight, bit):
     now[0]["cost_low"] = total
 
 
-@kernel
+@inner_kernel
 def current_cost(now):
     """Cost in units of the root's distance."""
     return (np.float64(now[0]["cost_high"]) * _WORD + np.float64(now[0]["cost_low"])) * 2.0**-63
 
 
-@kernel
+@inner_kernel
 def bit_above(node, nodes):
     """Bit at which a node's parent splits; 63 above the root."""
     p = nodes[node]["parent"]
     return np.int64(63) if p < 0 else np.int64(nodes[p]["bit"])
 
 
-@kernel
+@inner_kernel
 def heavy_below(node, nodes, state, cover):
     """Weight and best gain of the heavy tops at or below a node; (0, 0) where there are none."""
     if state[node] == HEAVY:
@@ -83,7 +83,7 @@ def heavy_below(node, nodes, state, cover):
     return 0.0, 0.0
 
 
-@kernel
+@inner_kernel
 def refresh_heavy(node, nodes, state, cover):
     """Sum up the heavy tops below an inner node from its children; tell whether that changed."""
     weight_a, best_a = heavy_below(np.int64(nodes[node]["left"]), nodes, state, cover)
@@ -96,7 +96,7 @@ def refresh_heavy(node, nodes, state, cover):
     return changed
 
 
-@kernel
+@inner_kernel
 def refresh_above(node, nodes, state, cover):
     """Refresh the sums of heavy tops on the path above a node, as far up as they change."""
     p = np.int64(nodes[node]["parent"])
@@ -104,7 +104,7 @@ def refresh_above(node, nodes, state, cover):
         p = np.int64(nodes[p]["parent"])
 
 
-@kernel
+@inner_kernel
 def top_above(node, nodes, state):
     """Highest node above an uncovered one, or itself, that has no center below."""
     top = np.int64(node)
@@ -149,7 +149,7 @@ def take(leaf, t, threshold, nodes, state, cover, now):
     return split_from, cell
 
 
-@kernel
+@inner_kernel
 def look_above(leaf, nodes, looked, now):
     """Mark the path above a leaf as looked at, where marks are kept."""
     if looked.size > 0:
@@ -159,7 +159,7 @@ def look_above(leaf, nodes, looked, now):
             p = np.int64(nodes[p]["parent"])
 
 
-@kernel
+@inner_kernel
 def gain_of(leaf, nodes, state):
     """Gain of a free leaf, and the state of its top."""
     node = np.int64(2 * leaf)
@@ -173,7 +173,7 @@ def gain_of(leaf, nodes, state):
         node, below = p, above
 
 
-@kernel
+@inner_kernel
 def cost_with_best(top, nodes, now):
     """Cost once the best leaf below a top is a center as well.
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from holdfast._jit import kernel
+from holdfast._jit import inner_kernel, kernel
 from holdfast._math_kernels import portable_log
 from holdfast._seeding_kernels import combine, uniform
 
@@ -15,7 +15,7 @@ ROUNDING = 2.0**-40  # what is this close is equal but for rounding
 _BLOCK = 512  # members whose distances are held at a time
 
 
-@kernel
+@inner_kernel
 def distance_between(a, b, metric):
     """Distance of two points: terms are added dimension by dimension, whatever surrounds them.
 
@@ -30,7 +30,7 @@ def distance_between(a, b, metric):
     return 0.5 * total if metric == COSINE else total
 
 
-@kernel
+@inner_kernel
 def distances_to(point, columns, start, stop, metric, out):
     """Distances of a point to the members ``start .. stop``, the same bits as one by one.
 
@@ -131,7 +131,7 @@ def draw_candidate(t, gain, free, weight, key, temperature):
     return winner
 
 
-@kernel
+@inner_kernel
 def add_product(sums, t, weight, units):
     """Add ``weight * units`` to entry t of a list of 128-bit integers (low word, high word)."""
     low_half = np.uint64(0xFFFFFFFF)
@@ -148,7 +148,7 @@ def add_product(sums, t, weight, units):
     sums[t, 0] = total
 
 
-@kernel
+@inner_kernel
 def in_units(distance, unit):
     """Round a distance to a whole number of units; one at least, if it is not 0.
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._jit import kernel
+from holdfast._jit import inner_kernel, kernel
 
 __all__ = ["drop_first", "empty_heap", "push"]
 
@@ -17,7 +17,7 @@ def empty_heap(n_leaves: int) -> NDArray[np.void]:
     return np.empty(n_leaves + 2, dtype=_ENTRY)
 
 
-@kernel
+@inner_kernel
 def _move(heap, source, target):
     heap[target]["score"] = heap[source]["score"]
     heap[target]["time"] = heap[source]["time"]
@@ -41,7 +41,7 @@ def push(heap, size, score, number, time, deficit):
     heap[k]["number"] = number
 
 
-@kernel
+@inner_kernel
 def drop_first(heap, size):
     """Remove the first entry of a heap; `size` is its size afterwards."""
     score = heap[size]["score"]

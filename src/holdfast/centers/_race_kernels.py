@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from holdfast._jit import kernel
+from holdfast._jit import inner_kernel, kernel
 from holdfast._math_kernels import portable_exp, portable_log
 from holdfast._prefetch import prefetch
 from holdfast._seeding_kernels import combine, uniform
@@ -47,7 +47,7 @@ def exponential(key):
     return -portable_log(uniform(key))
 
 
-@kernel
+@inner_kernel
 def delay_of(leaf_key, attempt):
     """Time between the arrivals `attempt` and `attempt` - 1 of a clock of rate 1."""
     return exponential(combine(combine(leaf_key, _CLOCK), np.uint64(attempt)))
@@ -99,7 +99,7 @@ def largest_gains(root, nodes, rank, heap):
                 size += 1
 
 
-@kernel
+@inner_kernel
 def score_of(time, deficit, temperature):
     """Bound ``-ln(arrival)`` below a node from its earliest clock and its least deficit."""
     if deficit > 0.0:
@@ -109,7 +109,7 @@ def score_of(time, deficit, temperature):
     return -portable_log(time)
 
 
-@kernel
+@inner_kernel
 def open_node(node, t, time, deficit, most, temperature, branch_key, nodes, state, cover):
     """Share the earliest clock of an inner node between its children.
 
@@ -150,7 +150,7 @@ def open_node(node, t, time, deficit, most, temperature, branch_key, nodes, stat
     return score_a, a, time_a, deficit_a, score_b, b, time_b, deficit_b
 
 
-@kernel
+@inner_kernel
 def search_heavy(
     root, time, most, temperature, t, branch_key, nodes, state, cover, now, looked, heap
 ):
@@ -183,7 +183,7 @@ def search_heavy(
             drop_first(heap, size)
 
 
-@kernel
+@inner_kernel
 def mark_heavy(passed, threshold, rank, nodes, state, cover):
     """Make heavy the tops whose best gain exceeds the threshold; `rank` was read up to `passed`."""
     while passed < rank.size and nodes[rank[passed]]["best"] > threshold:
@@ -198,7 +198,7 @@ def mark_heavy(passed, threshold, rank, nodes, state, cover):
     return passed
 
 
-@kernel
+@inner_kernel
 def look_ahead(leaf, leaf_key, nodes, state, cover):
     """Fetch what a race needs of a leaf that arrives soon; its parent stands beside it."""
     prefetch(leaf_key, leaf)

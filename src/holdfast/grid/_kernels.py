@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast._jit import kernel
+from holdfast._jit import inner_kernel, kernel
 from holdfast._seeding_kernels import combine
 
 __all__ = [
@@ -38,7 +38,7 @@ def column_bounds(rows):
     return lower, upper
 
 
-@kernel
+@inner_kernel
 def _window(mantissa, exponent, low):
     """64 bits, from weight 2^low upwards, of ``mantissa * 2^exponent`` in two's complement."""
     up = exponent - low
@@ -87,7 +87,7 @@ def shifted_words(rows, origin, scale, shift, low, words):
             words[i, j] = _window(mantissa, exponent, low) + shift[0, j] + carry
 
 
-@kernel
+@inner_kernel
 def highest_bit(x):
     """Position of the highest set bit of a positive word."""
     bit = 0
@@ -98,7 +98,7 @@ def highest_bit(x):
     return bit
 
 
-@kernel
+@inner_kernel
 def first_difference(a, b):
     """First dimension in which two rows differ at the highest bit at which they differ at all.
 
@@ -112,14 +112,14 @@ def first_difference(a, b):
     return most, where
 
 
-@kernel
+@inner_kernel
 def precedes(a, b):
     """Whether row `a` comes before row `b` in Z-order."""
     _, j = first_difference(a, b)
     return a[j] < b[j]
 
 
-@kernel
+@inner_kernel
 def _varying_bits(coordinates, order, lo, hi, limit, differ, bits, dims):
     """Find the first interleaved bits (bit, dimension) that vary over the rows ``order[lo:hi]``.
 
@@ -149,7 +149,7 @@ def _varying_bits(coordinates, order, lo, hi, limit, differ, bits, dims):
     return found
 
 
-@kernel
+@inner_kernel
 def _fill_keys(coordinates, order, keys, lo, hi, bits, dims, found):
     """Gather the chosen bits of each row into one key, the first one highest."""
     for i in range(lo, hi):
@@ -160,7 +160,7 @@ def _fill_keys(coordinates, order, keys, lo, hi, bits, dims, found):
         keys[i] = key
 
 
-@kernel
+@inner_kernel
 def _radix_pass(keys, order, keys_out, order_out, lo, hi, shift, width, starts):
     """One stable counting pass on `width` bits of the keys from bit `shift` upwards."""
     mask = np.uint64((1 << width) - 1)
@@ -179,7 +179,7 @@ def _radix_pass(keys, order, keys_out, order_out, lo, hi, shift, width, starts):
         order_out[place] = order[i]
 
 
-@kernel
+@inner_kernel
 def _insertion_sort(coordinates, order, lo, hi):
     for i in range(lo + 1, hi):
         row = order[i]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast._jit import kernel
+from holdfast._jit import inner_kernel, kernel
 from holdfast.grid._kernels import first_difference, highest_bit
 
 __all__ = [
@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 
-@kernel
+@inner_kernel
 def _comes_before(a, b):
     """Whether row `a` comes before row `b`: by the first column that differs."""
     for j in range(a.size):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast._jit import kernel
+from holdfast._jit import inner_kernel, kernel
 from holdfast.centers._cover_kernels import (
     COVERED,
     HEAVY,
@@ -43,29 +43,29 @@ def deepest_path(closing, nodes):
     return deepest
 
 
-@kernel
+@inner_kernel
 def _own_distance(node, nodes):
     return 0.0 if node % 2 == 0 else DISTANCE[nodes[node]["bit"]]
 
 
-@kernel
+@inner_kernel
 def _champion_of(node, champion):
     return node // 2 if node % 2 == 0 else np.int64(champion[node // 2])
 
 
-@kernel
+@inner_kernel
 def _is_beaten(best_a, champion_a, best_b, champion_b, leaf_key):
     """Whether the second of two has the better champion: the larger gain, ties by key."""
     return best_b > best_a or (best_b == best_a and leaf_key[champion_b] > leaf_key[champion_a])
 
 
-@kernel
+@inner_kernel
 def _sibling(node, nodes):
     p = nodes[node]["parent"]
     return np.int64(nodes[p]["left"]) + np.int64(nodes[p]["right"]) - node
 
 
-@kernel
+@inner_kernel
 def _refresh_node(node, nodes, champion, leaf_key):
     """Recompute a node's best gain and champion from its children, as at the building."""
     below = 0.0
@@ -81,7 +81,7 @@ def _refresh_node(node, nodes, champion, leaf_key):
     nodes[node]["best"] = below + nodes[node]["weight"] * drop
 
 
-@kernel
+@inner_kernel
 def _save(k, node, nodes, champion, saved):
     saved[k]["node"] = node
     saved[k]["weight"] = nodes[node]["weight"]
@@ -89,7 +89,7 @@ def _save(k, node, nodes, champion, saved):
     saved[k]["champion"] = champion[node // 2] if node % 2 == 1 else 0
 
 
-@kernel
+@inner_kernel
 def _replace_child(p, child, other, nodes):
     if nodes[p]["left"] == child:
         nodes[p]["left"] = other
@@ -97,7 +97,7 @@ def _replace_child(p, child, other, nodes):
         nodes[p]["right"] = other
 
 
-@kernel
+@inner_kernel
 def _remove_row(leaf, root, nodes, champion, leaf_key, saved):
     """Take one row out of a leaf; the last one takes the leaf and its split along.
 
@@ -129,7 +129,7 @@ def _remove_row(leaf, root, nodes, champion, leaf_key, saved):
     return root, k
 
 
-@kernel
+@inner_kernel
 def _restore(leaf, n_saved, nodes, champion, saved):
     for k in range(n_saved):
         node = saved[k]["node"]
@@ -146,7 +146,7 @@ def _restore(leaf, n_saved, nodes, champion, saved):
             _replace_child(above, first, p, nodes)
 
 
-@kernel
+@inner_kernel
 def _lead(n_tops, tops, nodes, state, champion, leaf_key):
     """Top with the best gain, ties by the key of its champion."""
     leader = np.int64(-1)
@@ -162,7 +162,7 @@ def _lead(n_tops, tops, nodes, state, champion, leaf_key):
     return leader
 
 
-@kernel
+@inner_kernel
 def _mark_tops(n_tops, tops, threshold, nodes, state, cover):
     for i in range(n_tops):
         if state[tops[i]] == LIGHT and nodes[tops[i]]["best"] > threshold:
@@ -170,7 +170,7 @@ def _mark_tops(n_tops, tops, threshold, nodes, state, cover):
             refresh_above(tops[i], nodes, state, cover)
 
 
-@kernel
+@inner_kernel
 def _interval(leaf, cell, nodes):
     """First leaf of the cell that a center takes over, and the one behind its last."""
     node = np.int64(2 * leaf)
@@ -184,7 +184,7 @@ def _interval(leaf, cell, nodes):
     return low // 2, high // 2 + 1
 
 
-@kernel
+@inner_kernel
 def _add_path(leaf, n_tops, tops, nodes, state):
     """List the nodes that will have changed once `leaf` is a center, tops and covered ones."""
     node = np.int64(2 * leaf)
@@ -200,7 +200,7 @@ def _add_path(leaf, n_tops, tops, nodes, state):
     return n_tops
 
 
-@kernel
+@inner_kernel
 def _run(
     rate, root, keys, branch_key, leaf_key, queue, times, champion,
     nodes, state, cover, now, looked, heap, late, tops, leaves, bits,
@@ -246,7 +246,7 @@ def _run(
     return enough
 
 
-@kernel
+@inner_kernel
 def _requeue(leaf, weight, leaf_key, queue, times):
     """Move a leaf's first arrival to where it is with one row less, weight being what is left.
 
