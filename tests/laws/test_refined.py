@@ -153,3 +153,23 @@ def test_the_first_clusters_are_found_as_among_all():
     hierarchy = HierarchicalKMedian(1, **REFINED).fit(X).hierarchy_
     for k in (1, 2, 7, hierarchy.n_centers):
         assert np.array_equal(hierarchy.locator.first(k).finest(X), hierarchy.predict(X, k))
+
+
+def test_ties_between_two_means_leave_no_row_away_from_its_own():
+    """On a grid a row may be as far from one mean as from the other."""
+    for seed in range(60):
+        X = np.random.default_rng(seed).integers(0, 7, size=(14, 1)).astype(float)
+        hierarchy = (
+            HierarchicalKMedian(1, **REFINED, epsilon=math.inf, max_centers="all")
+            .set_params(random_state=seed)
+            .fit(X)
+            .hierarchy_
+        )
+        k = np.unique(X).size
+        costs = []
+        for cut in map(hierarchy.cut, range(1, k + 1)):
+            parts = [X[cut == j] for j in np.unique(cut)]
+            costs.append(sum(np.abs(part - part.mean()).sum() for part in parts))
+        expected = np.minimum.accumulate(costs)
+        np.testing.assert_allclose(hierarchy.costs[:k], expected, rtol=1e-9, atol=1e-12)
+        assert hierarchy.costs[k - 1] == 0.0

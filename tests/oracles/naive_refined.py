@@ -66,6 +66,9 @@ def run(points, weight, keys, epsilon: float, n_centers: int, seed: int) -> Naiv
         here = points[[center[j]]]
         if cdist(here, [b])[0, 0] < cdist(here, [a])[0, 0]:
             a, b = b, a
+            near, far = cdist(points[members], [b])[:, 0], cdist(points[members], [a])[:, 0]
+            if (near == far).any():  # ties stay with the center's point
+                a, b = settle(points[members], weight[members], a, b)
         near, far = cdist(points[members], [b])[:, 0], cdist(points[members], [a])[:, 0]
         gain = weight[members] @ (own - np.minimum(near, far))
         moving = members[near < far]

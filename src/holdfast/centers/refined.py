@@ -183,10 +183,13 @@ def _propose(
         settle_pair(columns, weight, rival, mover)
         split_between(columns, weight, rival, mover, moves, own)
         if moves[place]:
-            rival, mover = mover, rival
+            rival, mover, settled = mover, rival, moves.copy()
+            split_between(columns, weight, rival, mover, moves, own)
+            if (moves == settled).any():  # ties stay with the center's point: settle with them
+                settle_pair(columns, weight, rival, mover)
         after = sum(split_between(columns, weight, rival, mover, moves, own))
-    if not useful.any() or not moves.any() or moves.all():
-        # Distances that round away. Split by two rows: the center and another one.
+    if not useful.any() or not moves.any() or moves.all() or moves[place]:
+        # Distances that round away, or tie. Split by two rows: the center and another one.
         drawn = 1 if place == 0 else 0
         rival, mover = columns[:, place].copy(), columns[:, drawn].copy()
         after = sum(split_between(columns, weight, rival, mover, moves, own))
