@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.cli import program
+
 PROGRAM = Path(sys.executable).with_name("holdfast")
 
 
@@ -149,6 +151,20 @@ def test_a_fit_terminated_while_it_reads(folder):
         _, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (143, "")
     assert os.listdir(folder) == ["in.csv"]
+
+
+def test_a_request_to_end_counts_whatever_comes_out_of_it(monkeypatch, capsys):
+    """A library that is interrupted in its work may raise an error of its own."""
+
+    def breaks(**values):
+        program._requests.append(signal.SIGTERM)
+        raise RuntimeError("cannot schedule new futures")
+
+    monkeypatch.setattr(program, "_requests", [])
+    with pytest.raises(SystemExit) as end:
+        program.guard_command(breaks)()
+    assert end.value.code == 143
+    assert capsys.readouterr().err == ""
 
 
 def test_a_terminated_audit_leaves_no_worker(many, folder):

@@ -21,6 +21,10 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 TERMINATED = 143
 
+# Signals that asked the program to end. What then comes out of libraries in the middle of their work
+# may be another exception than the one that was raised.
+_requests: list[int] = []
+
 
 def run_program(arguments: list[str]) -> int:
     """Run ``holdfast`` with these arguments.
@@ -43,6 +47,8 @@ def run_program(arguments: list[str]) -> int:
         typer.main.get_command(app).main(args=arguments, prog_name="holdfast")
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else FAILURE if end.code else 0
+    if _requests:
+        code = TERMINATED
     silence_broken_pipes()
     return code
 
@@ -66,7 +72,7 @@ def guard_command(command: Callable[..., None]) -> Callable[..., None]:
         except BaseException as error:
             if isinstance(error, SystemExit) or _is_of_typer(error):
                 raise
-            code = _report(error, debug)
+            code = TERMINATED if _requests and not debug else _report(error, debug)
         if code:
             silence_broken_pipes()
             sys.exit(code)
@@ -114,6 +120,7 @@ def unwind_on_termination() -> None:
     """End by an exception on SIGTERM too, so that temporary files are removed."""
 
     def stop(number: int, frame: object) -> None:
+        _requests.append(number)
         sys.exit(TERMINATED)
 
     signal.signal(signal.SIGTERM, stop)
