@@ -76,7 +76,7 @@ frontier: $(VENV)/.ready-frontier
 	@$(RUN) benchmarks/frontier/run.py $(ARGS)
 
 reproduce: $(VENV)/.ready-reproduce
-	@$(RUN) -m holdfast.experiments $(ARGS)
+	@$(RUN) -m holdfast_paper $(ARGS)
 
 fuzz: $(VENV)/.ready-fuzz
 	@$(RUN) tests/fuzz/run.py $(ARGS)

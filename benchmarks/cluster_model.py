@@ -26,7 +26,7 @@ CASES = ((1e8, 5e6, 20), (1e9, 1e7, 100), (1e11, 1e8, 1000))
 def measure(n: int, max_cells: int) -> dict[str, float]:
     """Seconds of one core for a row and a cell, and bytes of a cell; three columns."""
     from holdfast import HierarchicalKMedian
-    from holdfast.grid.capped import Cap, CappedSketch
+    from holdfast.rows.capped import Cap, CappedSketch
 
     cap = Cap(max_cells, 0)
     parts = np.array_split(make_rows(Rows(n)), 8)
@@ -87,7 +87,7 @@ def measure_memory(n: int) -> dict[str, float]:
 
 def write_sketch(rows: np.ndarray, max_cells: int, file: str) -> int:
     """Write the pickled sketch of rows; return its number of cells."""
-    from holdfast.grid.capped import Cap, CappedSketch
+    from holdfast.rows.capped import Cap, CappedSketch
 
     ones = np.ones(rows.shape[0], dtype=np.int64)
     sketch = CappedSketch.empty(Cap(max_cells, 0), rows.shape[1]).add_rows(rows, ones)
@@ -120,7 +120,7 @@ def extrapolate(
 
 
 def main() -> None:
-    from holdfast.grid.capped import MAX_CELLS
+    from holdfast.rows.capped import MAX_CELLS
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=8_000_000)

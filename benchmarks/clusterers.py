@@ -95,9 +95,9 @@ def run_deletions(X: Array) -> Any:
 
 def run_audit(X: Array, method: str) -> Any:
     """Sensitivity of a peer, one process: 41 fits and what we add to them."""
-    from holdfast import average_sensitivity, baselines
+    from holdfast import average_sensitivity, clusterers
 
-    peer = baselines.CONSTRUCTORS[method]()
+    peer = clusterers.CONSTRUCTORS[method]()
     return average_sensitivity(peer, X, n_clusters=[16], delete=[1], trials=40, repeats=1, n_jobs=1)
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from table import Row
 from tasks import Fit, Results
 
-from holdfast.experiments.label_dots import Dot, freeze_layout, label_dots
+from holdfast_paper.label_dots import Dot, freeze_layout, label_dots
 
 # Okabe and Ito's colors, told apart by color-blind readers too; markers and dashes differ as well.
 _BLUE, _ORANGE, _GREEN, _RED, _PURPLE, _BLACK = (

@@ -14,9 +14,9 @@ import numpy as np
 
 from holdfast import HierarchicalKMedian
 from holdfast.chunks.fit import fit_sketch
-from holdfast.chunks.read import Chunk
 from holdfast.distributed.fit import PartSketch, merge_parts
-from holdfast.grid.capped import Cap, CappedSketch
+from holdfast.rows.capped import Cap, CappedSketch
+from holdfast.tables.chunks import Chunk
 
 CLUSTERS = 100
 

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from holdfast.files import write_whole
+from holdfast._machine.files import write_whole
 
 
 def test_writes_and_replaces(tmp_path):

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from holdfast.interrupts import keep_interrupts
+from holdfast._machine.interrupts import keep_interrupts
 
 
 def raise_chain(*errors: BaseException) -> None:

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from holdfast import threads
-from holdfast.threads import share_parts, share_rows
+from holdfast._machine import threads
+from holdfast._machine.threads import share_parts, share_rows
 
 
 @pytest.fixture

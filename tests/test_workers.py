@@ -6,7 +6,7 @@ import warnings
 import pytest
 from joblib import Parallel, delayed
 
-from holdfast.workers import results_of
+from holdfast._machine.workers import results_of
 
 
 def wait_and_return(seconds, value):

@@ -11,7 +11,7 @@ from typing import Any
 from measure import Effort
 
 from holdfast import __version__
-from holdfast.files import write_whole
+from holdfast._machine.files import write_whole
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import make_blobs, make_moons
 
-from holdfast.datasets import PAPER_DATASETS, load_dataset
+from holdfast_paper.datasets import PAPER_DATASETS, load_dataset
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from methods import METHODS, OURS
 from report import JUDGED_KS, PAPER, TARGETS, group_data, judging_data
 from summary import Cells, average_ratio
 
-from holdfast.experiments.label_dots import Dot, freeze_layout, label_dots
+from holdfast_paper.label_dots import Dot, freeze_layout, label_dots
 
 # Okabe and Ito's colors, told apart by color-blind readers too; markers differ as well.
 _STYLES = {

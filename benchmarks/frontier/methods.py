@@ -12,9 +12,9 @@ from data import Array
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from holdfast import HierarchicalKMedian, baselines
-from holdfast.baselines.k_median import KMedianClusterer
-from holdfast.baselines.protocol import Clusterer, Cuttable
+from holdfast import HierarchicalKMedian, clusterers
+from holdfast.clusterers.k_median import KMedianClusterer
+from holdfast.clusterers.protocol import Clusterer, Cuttable
 
 KS = (4, 8, 16)
 Labels = NDArray[np.integer]
@@ -91,7 +91,7 @@ def _hdbscan(X: Array, size: int) -> Labels:
 def build_birch(X: Array) -> Clusterer:
     """BIRCH with a threshold on the scale of the data: its default of 0.5 suits one scale only."""
     spread = float(np.sqrt(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean()))
-    return baselines.birch(threshold=0.1 * spread)
+    return clusterers.birch(threshold=0.1 * spread)
 
 
 def _ours(name: str, family: str, **parameters: object) -> Method:
@@ -112,13 +112,13 @@ METHODS = (
     _ours("tree, eps 0.1", "tree", epsilon=0.1),
     _ours("tree (eps 1)", "tree"),
     _ours("tree, eps 10", "tree", epsilon=10.0),
-    _peer("CLNSS", "tree peer", baselines.clnss),
-    _peer("single", "linkage", baselines.single_linkage),
-    _peer("complete", "linkage", baselines.complete_linkage),
-    _peer("average", "linkage", baselines.average_linkage),
-    _peer("Ward", "linkage", baselines.ward_linkage),
-    _peer("BisectingKMeans", "flat", baselines.bisecting_kmeans),
-    _peer("KMeans", "flat", baselines.kmeans),
+    _peer("CLNSS", "tree peer", clusterers.clnss),
+    _peer("single", "linkage", clusterers.single_linkage),
+    _peer("complete", "linkage", clusterers.complete_linkage),
+    _peer("average", "linkage", clusterers.average_linkage),
+    _peer("Ward", "linkage", clusterers.ward_linkage),
+    _peer("BisectingKMeans", "flat", clusterers.bisecting_kmeans),
+    _peer("KMeans", "flat", clusterers.kmeans),
     Method("Birch", "flat", build_birch),
     Method("HDBSCAN", "density", NearestHDBSCAN),
     _peer("FasterPAM", "flat", FasterPAM),

@@ -20,7 +20,7 @@ from summary import (
     ratio_to_ward,
 )
 
-from holdfast.files import write_whole
+from holdfast._machine.files import write_whole
 
 JUDGED_KS = (4, 8)
 TARGETS = {"cost": 1.02, "one": 0.2, "five": 0.5}

@@ -20,7 +20,7 @@ from methods import METHODS, Method
 from sources import DATA_NAMES, VARIANTS, measure_sources
 from threadpoolctl import threadpool_limits
 
-from holdfast.datasets import DatasetNotAvailable
+from holdfast_paper.datasets import DatasetNotAvailable
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parent / "work" / "frontier"

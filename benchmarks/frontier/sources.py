@@ -27,8 +27,8 @@ from methods import KS
 from numpy.typing import NDArray
 
 from holdfast.centers import euclidean, refined
-from holdfast.centers.euclidean import choose_by_distance, collect_locations, prepare_rows
-from holdfast.centers.refined import choose_refined
+from holdfast.centers.means import choose_refined
+from holdfast.centers.medoids import choose_by_distance, collect_locations, prepare_rows
 from holdfast.hierarchy.replay import build_split_locator
 from holdfast.stability.keys import keyed_generator, repeat_seeds
 from holdfast.stability.measures import encode_labels, match_clusters, overlap_table

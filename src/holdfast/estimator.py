@@ -17,14 +17,14 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.centers.euclidean import METRICS
-from holdfast.grid.row_log import RowLog
+from holdfast._machine.hash import seed_from
+from holdfast._machine.interrupts import keep_interrupts
+from holdfast._machine.memory import explain_shortage
+from holdfast.centers.medoids import METRICS
 from holdfast.hierarchy.cost import distances_between, k_median_cost_to
-from holdfast.interrupts import keep_interrupts
-from holdfast.memory import explain_shortage
 from holdfast.pipeline import Clustering, Settings, cluster_and_order
-from holdfast.seeding import seed_from
-from holdfast.updating import ChangingRows
+from holdfast.rows.log import RowLog
+from holdfast.updates import ChangingRows
 
 __all__ = ["HierarchicalKMedian"]
 

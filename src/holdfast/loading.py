@@ -4,7 +4,7 @@ import os
 from importlib import import_module
 from typing import Any
 
-from holdfast.archive import DamagedFile, read_archive
+from holdfast.storage.archive import DamagedFile, read_archive
 
 __all__ = ["load"]
 
@@ -38,7 +38,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Raises
     ------
-    holdfast.archive.DamagedFile
+    holdfast.storage.archive.DamagedFile
         A ValueError that says what is wrong with the file and what to do.
     OSError
         Where there is no file to read.

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.archive import write_archive
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.persistence import hierarchy_from_arrays, hierarchy_to_arrays
-from holdfast.preparation import Preparation
+from holdfast.storage.archive import write_archive
+from holdfast.tables.preparation import Preparation
 
 __all__ = ["FittedModel", "StoredRows", "collect_rows", "model_from_arrays", "save_model"]
 

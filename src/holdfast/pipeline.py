@@ -8,23 +8,23 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._jit import read_only
+from holdfast._machine.interrupts import keep_interrupts
+from holdfast._machine.jit import read_only
 from holdfast.centers import choose_centers
-from holdfast.centers.euclidean import (
+from holdfast.centers.means import choose_refined
+from holdfast.centers.medoids import (
     METRICS,
     KeyPlaces,
     choose_by_distance,
     collect_locations,
     prepare_rows,
 )
-from holdfast.centers.refined import choose_refined
 from holdfast.grid import collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds, count_merged
 from holdfast.grid.place import Extent
-from holdfast.grid.row_order import CellPlaces, RowOrder
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
 from holdfast.hierarchy.replay import build_split_locator
-from holdfast.interrupts import keep_interrupts
+from holdfast.rows.order import CellPlaces, RowOrder
 from holdfast.tree import build_tree
 
 __all__ = ["Clustering", "Settings", "cluster_and_order", "cluster_rows"]

@@ -9,7 +9,7 @@ from browser_page import Page
 from report_builder import EVIL, build, make_ids
 
 from holdfast import average_sensitivity
-from holdfast.baselines import ward_linkage
+from holdfast.clusterers import ward_linkage
 
 PARTS = ["Verdict", "Explorer", "Stability", "Rows to look at", "Choosing k and epsilon"]
 

@@ -8,7 +8,7 @@ import pyarrow.csv
 import pytest
 
 import holdfast as library
-from holdfast import baselines, cli
+from holdfast import cli, clusterers
 from holdfast.cli.audit import METHODS
 
 FAST = ("--columns", "height,width", "--trials", 4, "--repeats", 2, "--jobs", 1)
@@ -33,7 +33,7 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
     x = rows_of(people)
     for method, clusterer in (
         ("ours", library.HierarchicalKMedian()),
-        ("ward", baselines.ward_linkage()),
+        ("ward", clusterers.ward_linkage()),
     ):
         r = library.average_sensitivity(
             clusterer, x, n_clusters=[3, 4], delete=[1, 0.05], trials=4, repeats=2,
@@ -45,7 +45,7 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
                 assert found[method, k, delete]["standard_error"] == pytest.approx(
                     r.standard_error[c, j]
                 )
-    labels = baselines.ward_linkage().fit(x, 0).cut(3)
+    labels = clusterers.ward_linkage().fit(x, 0).cut(3)
     assert found["ward", 3, "1"]["cost"] == pytest.approx(library.k_median_cost(x, labels))
     written = pa.csv.read_csv("audit.csv").to_pylist()
     assert [(w["method"], w["k"]) for w in written] == [
@@ -115,7 +115,7 @@ def test_a_method_that_fails_does_not_stop_the_others(holdfast, people, monkeypa
     def fail():
         raise MemoryError
 
-    monkeypatch.setattr(baselines, "bisecting_kmeans", fail)
+    monkeypatch.setattr(clusterers, "bisecting_kmeans", fail)
     done = holdfast("audit", people, *FAST, "--methods", "bisecting,ward", "-k", 3)
     assert done.code == 1
     assert "ward" in done.out

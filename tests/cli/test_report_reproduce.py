@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.csv
 
 from holdfast.cli import app
-from holdfast.experiments.claims import Verdict
-from holdfast.experiments.flow import Reproduction
 from holdfast.report import Report
+from holdfast_paper.claims import Verdict
+from holdfast_paper.flow import Reproduction
 
 SMALL = ("--trials", 2, "--repeats", 1, "--jobs", 1, "--methods", "ward", "--delete", "5%")
 
@@ -69,7 +69,7 @@ def test_reproduce_prints_verdicts(holdfast, folder, monkeypatch):
         given.update(options, out=out)
         return Reproduction([Verdict(claim, "holds", None, "")], {}, {"line": {}}, {})
 
-    monkeypatch.setattr("holdfast.experiments.reproduce", run)
+    monkeypatch.setattr("holdfast_paper.reproduce", run)
     done = holdfast("reproduce", "--quick", "--panels", "line,cost", "--out", "r", "--json")
     assert json.loads(done.out)["verdicts"] == [{"claim": claim, "verdict": "holds", "note": ""}]
     assert (given["quick"], given["panels"], given["out"]) == (True, ["line", "cost"], "r")
@@ -87,7 +87,7 @@ def test_a_missing_package_is_told(holdfast, monkeypatch):
     def run(out, **options):
         raise ModuleNotFoundError("No module named 'matplotlib.figure'", name="matplotlib.figure")
 
-    monkeypatch.setattr("holdfast.experiments.reproduce", run)
+    monkeypatch.setattr("holdfast_paper.reproduce", run)
     done = holdfast("reproduce")
     assert done.code == 1
     assert "needs the package matplotlib, which is not installed" in done.err

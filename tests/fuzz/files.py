@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from persistence.forge import describe, npy, pack, to_text
 
 import holdfast
-from holdfast.archive import DamagedFile, read_archive
 from holdfast.model_file import FittedModel
+from holdfast.storage.archive import DamagedFile, read_archive
 
 FOLDERS = (saved.FOLDER, saved_models.FOLDER)
 SCRATCH = Path(tempfile.mkdtemp(prefix="holdfast-fuzz-"))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from holdfast import HierarchicalKMedian
-from holdfast.grid.sketch import Sketch
+from holdfast.rows.sketch import Sketch
 
 Draw = Callable[[np.random.RandomState, int, int], NDArray[np.float64]]
 LARGEST = np.finfo(np.float64).max

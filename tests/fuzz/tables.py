@@ -1,7 +1,6 @@
 """Targets: the readers of tables, of chunks and of sketches."""
 
 import gzip
-import hashlib
 import io
 
 import numpy as np
@@ -13,13 +12,11 @@ from fuzz.files import EDITS, SCRATCH, Edit
 from fuzz.target import Target
 from hypothesis import strategies as st
 
-from holdfast.chunks.read import open_source
 from holdfast.cli.console import Console
 from holdfast.cli.options import ReadOptions, TalkOptions
 from holdfast.cli.problems import InputProblem
 from holdfast.cli.tables import read_table
-from holdfast.grid.sketch import MAX_WEIGHT, Sketch
-from holdfast.grid.sketch_file import SketchFileError, sketch_from_bytes, sketch_to_bytes
+from holdfast.tables.chunks import open_source
 
 QUIET = Console("fit", TalkOptions(quiet=True))
 SIGNED = 16 + 32  # bytes of a sketch after its Arrow stream
@@ -131,40 +128,6 @@ def check_chunk_file(case: tuple[str, list[Edit], int]) -> None:
         assert np.isfinite(chunk.rows).all()
 
 
-def write_sketches() -> list[bytes]:
-    random = np.random.RandomState(6)
-    return [
-        sketch_to_bytes(Sketch.from_rows(random.randint(0, 4, size=(n, d)).astype(float)))
-        for n, d in ((1, 1), (12, 2), (40, 5))
-    ] + [sketch_to_bytes(Sketch.empty(2))]
-
-
-SKETCHES = write_sketches()
-
-
-def check_sketch_file(case: tuple[int, list[Edit], bool]) -> None:
-    """Any bytes, also with a right checksum, are a sound sketch or a SketchFileError."""
-    which, edits, signed = case
-    content = SKETCHES[which % len(SKETCHES)]
-    end = content[-SIGNED:-32]
-    content = content[:-SIGNED] if signed else content
-    for edit in edits:
-        content = edit.apply(content)
-    if signed:
-        content += end + hashlib.sha256(content + end).digest()
-    try:
-        sketch = sketch_from_bytes(content)
-    except SketchFileError as error:
-        if len(str(error)) < 20:
-            raise
-        return
-    again = Sketch.from_rows(sketch.rows, sketch.weight) if len(sketch) else sketch
-    assert again == sketch
-    assert sketch_from_bytes(sketch_to_bytes(sketch)) == sketch
-    if sketch.total_weight <= MAX_WEIGHT // 2:
-        assert len(sketch + sketch) == len(sketch)
-
-
 TABLE_FILES = Target(
     check_table_file,
     st.tuples(
@@ -177,8 +140,4 @@ TABLE_FILES = Target(
 CHUNK_FILES = Target(
     check_chunk_file,
     st.tuples(st.sampled_from(list(CHUNKS)), st.lists(EDITS, max_size=3), st.integers(1, 10)),
-)
-SKETCH_FILES = Target(
-    check_sketch_file,
-    st.tuples(st.integers(0, 3), st.lists(EDITS, min_size=1, max_size=3), st.booleans()),
 )

@@ -14,6 +14,5 @@ TARGETS = {
         hierarchies.HIERARCHIES,
         tables.TABLE_FILES,
         tables.CHUNK_FILES,
-        tables.SKETCH_FILES,
     )
 }

@@ -9,11 +9,11 @@ from fuzz.tables import QUIET, TABLES
 from persistence.forge import change
 
 from holdfast import HierarchicalKMedian, load
-from holdfast.archive import DamagedFile
-from holdfast.chunks.read import open_source
 from holdfast.cli.options import ReadOptions
 from holdfast.cli.problems import InputProblem
 from holdfast.cli.tables import read_table
+from holdfast.storage.archive import DamagedFile
+from holdfast.tables.chunks import open_source
 
 EUCLIDEAN = {"cost": "euclidean", "max_centers": "all", "epsilon": 0.0}
 

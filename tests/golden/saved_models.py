@@ -14,7 +14,7 @@ from golden.recipe import Case, crc, groups, integers
 from golden.saved import answers_of, fit
 
 from holdfast.model_file import FittedModel, collect_rows, save_model
-from holdfast.preparation import Preparation
+from holdfast.tables.preparation import Preparation
 
 FOLDER = Path(__file__).with_name("models")
 ANSWERS = FOLDER / "answers.json"

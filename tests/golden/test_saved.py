@@ -4,7 +4,7 @@ import pytest
 from golden.saved import FOLDER, SAVED, answers_of, stored_answers
 
 import holdfast
-from holdfast.archive import read_archive
+from holdfast.storage.archive import read_archive
 
 
 def test_every_file_has_its_answers():

@@ -4,8 +4,8 @@ import pytest
 from golden.saved_models import FOLDER, MODELS, answers_of_model, stored_answers
 
 import holdfast
-from holdfast.archive import read_archive
 from holdfast.model_file import save_model
+from holdfast.storage.archive import read_archive
 
 
 def test_every_file_has_its_answers():

@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 from holdfast import HierarchicalKMedian
 from holdfast.centers import euclidean, refined
-from holdfast.centers.euclidean import METRICS, choose_by_distance, collect_locations
+from holdfast.centers.medoids import METRICS, choose_by_distance, collect_locations
 
 
 def fit_both(X, epsilon, metric, seed, weight=None):

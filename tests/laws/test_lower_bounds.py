@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from holdfast import HierarchicalKMedian, average_sensitivity
-from holdfast.baselines import single_linkage
-from holdfast.datasets import make_clnss_instance, make_growing_line
+from holdfast.clusterers import single_linkage
+from holdfast_paper.datasets import make_clnss_instance, make_growing_line
 
 SIZES = (50, 100, 150, 200, 250, 300)
 INSTANCES = 20

@@ -34,10 +34,10 @@ from oracles.naive_tree import (
 from oracles.stages import plant
 from scipy import stats
 
-from holdfast._seeding_kernels import uniform
+from holdfast._machine._hash_kernels import uniform
+from holdfast._machine.hash import combine_arrays, purpose_key
 from holdfast.centers import choose_centers
 from holdfast.grid import Grid, collect_cells
-from holdfast.seeding import combine_arrays, purpose_key
 from holdfast.tree import build_tree
 
 ALPHA = 1e-4

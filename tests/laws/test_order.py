@@ -23,7 +23,8 @@ from laws.configurations import CONFIGURATIONS, Configuration
 from laws.digests import digest, digests, large_input
 from laws.inputs import INPUTS, Input
 
-from holdfast import HierarchicalKMedian, Hierarchy, threads
+from holdfast import HierarchicalKMedian, Hierarchy
+from holdfast._machine import threads
 from holdfast.centers import euclidean
 from holdfast.hierarchy import replay
 

@@ -10,8 +10,8 @@ from oracles import naive_refined
 from scipy.spatial.distance import cdist
 
 from holdfast import HierarchicalKMedian, k_median_cost, load
-from holdfast.centers.euclidean import collect_locations
-from holdfast.centers.refined import choose_refined
+from holdfast.centers.means import choose_refined
+from holdfast.centers.medoids import collect_locations
 
 REFINED = {"cost": "euclidean", "refine": True}
 # Means of rows on a grid or a line fall on exact ties, which rounding settles.

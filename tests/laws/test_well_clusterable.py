@@ -25,9 +25,9 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
 from holdfast import average_sensitivity
-from holdfast.baselines import single_linkage
-from holdfast.datasets import ClusteredRows, make_well_clusterable
+from holdfast.clusterers import single_linkage
 from holdfast.stability import SensitivityResult
+from holdfast_paper.datasets import ClusteredRows, make_well_clusterable
 
 INSTANCES = 100
 OUTSIDE_INSTANCES = 60

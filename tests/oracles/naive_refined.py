@@ -9,7 +9,7 @@ import numpy as np
 from oracles.naive_euclidean import Naive, uniforms
 from scipy.spatial.distance import cdist
 
-from holdfast.seeding import purpose_key
+from holdfast._machine.hash import purpose_key
 
 FIRST, PROPOSE, CHOOSE = 0, 1, 2
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._archive_layout import DESCRIPTION, Member, array_header, directory, local_header
-from holdfast.archive import read_archive, write_archive
+from holdfast.storage.archive import read_archive, write_archive
+from holdfast.storage.layout import DESCRIPTION, Member, array_header, directory, local_header
 
 SECONDS = 60.0
 """CPU time after which a reader counts as one that does not end."""

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from holdfast.archive import DamagedFile, read_archive, write_archive
+from holdfast.storage.archive import DamagedFile, read_archive, write_archive
 
 ARRAYS = {
     "a": np.arange(6.0).reshape(2, 3),

@@ -16,7 +16,7 @@ from golden.saved import FOLDER
 from persistence.forge import bounded, change, describe, npy, pack, to_text
 
 import holdfast
-from holdfast.archive import DamagedFile, read_archive
+from holdfast.storage.archive import DamagedFile, read_archive
 
 TREE, EUCLIDEAN = FOLDER / "tree-1.holdfast", FOLDER / "euclidean-1.holdfast"
 SPEC = {"dtype": "<f8", "shape": [2], "blake2b": "0" * 64}
@@ -211,7 +211,7 @@ def test_members_that_overlap_or_are_hidden(tmp_path):
 def test_a_boolean_that_is_neither(tmp_path):
     data = np.array([0, 2], dtype=np.uint8)
     good = tmp_path / "good"
-    holdfast.archive.write_archive(good, "x", {}, {"x": data})
+    holdfast.storage.archive.write_archive(good, "x", {}, {"x": data})
     spec = json.loads(np.load(good)["holdfast.json"])["arrays"]["x"]
     text = to_text(describe(arrays={"x": {**spec, "dtype": "|b1"}}))
     content = pack(text, {"x": (npy(data.view(np.bool_))[0], data.tobytes())})
@@ -220,7 +220,7 @@ def test_a_boolean_that_is_neither(tmp_path):
 
 def test_memory_is_that_of_the_file(tmp_path):
     path = tmp_path / "large"
-    holdfast.archive.write_archive(path, "x", {}, {"x": np.zeros(4_000_000)})
+    holdfast.storage.archive.write_archive(path, "x", {}, {"x": np.zeros(4_000_000)})
     tracemalloc.start()
     try:
         read_archive(path)

@@ -6,7 +6,7 @@ from golden.saved import FOLDER
 from persistence.forge import bounded
 
 import holdfast
-from holdfast.archive import DamagedFile, read_archive
+from holdfast.storage.archive import DamagedFile, read_archive
 
 FILES = {name: FOLDER / f"{name}.holdfast" for name in ("tree-weights-1", "cosine-1")}
 

@@ -12,7 +12,7 @@ import pytest
 from stability.clusterers import by_rank
 
 from holdfast import HierarchicalKMedian, average_sensitivity, load
-from holdfast.files import write_whole
+from holdfast._machine.files import write_whole
 
 ROWS = np.random.RandomState(0).standard_normal((3000, 3))
 HIERARCHY = HierarchicalKMedian(4).fit(ROWS).hierarchy_

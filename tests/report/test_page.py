@@ -12,7 +12,7 @@ import pytest
 from report_builder import EVIL
 
 from holdfast import average_sensitivity, build_report
-from holdfast.baselines import ward_linkage
+from holdfast.clusterers import ward_linkage
 from holdfast.report.page import embed_json
 
 TEMPLATES = files("holdfast.report").joinpath("templates")

@@ -8,7 +8,7 @@ import pytest
 from report_builder import build
 
 from holdfast import HierarchicalKMedian, average_sensitivity, row_influence
-from holdfast.baselines import ward_linkage
+from holdfast.clusterers import ward_linkage
 from holdfast.hierarchy.cost import k_median_cost
 from holdfast.report import choosing
 from holdfast.report import rows as rows_to_look_at

@@ -7,7 +7,7 @@ import pytest
 from stability.clusterers import at_random, by_rank, by_sign
 
 from holdfast import HierarchicalKMedian, average_sensitivity, clustering_distance
-from holdfast.baselines import ward_linkage
+from holdfast.clusterers import ward_linkage
 from holdfast.stability.earth_mover import mean_matched
 from holdfast.stability.keys import keyed_seed
 from holdfast.stability.measures import encode_labels

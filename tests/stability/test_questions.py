@@ -16,7 +16,7 @@ from holdfast import (
     suggest_k,
     tune_epsilon,
 )
-from holdfast.baselines import ward_linkage
+from holdfast.clusterers import ward_linkage
 from holdfast.stability import Add, Delete, Jitter, cluster_stability, tune
 
 rng = np.random.RandomState(13)

@@ -10,7 +10,7 @@ from stability.brute_force import exact_average
 from stability.clusterers import ByQuantile, at_random, by_rank, by_sign, constant, name_of
 
 from holdfast import HierarchicalKMedian, average_sensitivity
-from holdfast.baselines import as_clusterer, single_linkage, ward_linkage
+from holdfast.clusterers import as_clusterer, single_linkage, ward_linkage
 
 rng = np.random.RandomState(7)
 SMALL = rng.standard_normal((9, 2))

@@ -15,7 +15,7 @@ Records keep the fields of a node in one cache line and cost numba no reference 
 
 import numpy as np
 
-from holdfast._jit import inner_kernel, kernel
+from holdfast._machine.jit import inner_kernel, kernel
 from holdfast.tree._kernels import DISTANCE
 
 __all__ = ["COVER", "COVERED", "HEAVY", "INSIDE", "LIGHT", "NOW"]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._jit import inner_kernel, kernel
+from holdfast._machine.jit import inner_kernel, kernel
 
 __all__ = ["drop_first", "empty_heap", "push"]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast._jit import kernel
+from holdfast._machine.jit import kernel
 
 __all__ = ["ancestors_among"]
 

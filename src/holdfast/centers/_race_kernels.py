@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
-from holdfast._jit import inner_kernel, kernel
-from holdfast._math_kernels import portable_exp, portable_log
-from holdfast._prefetch import prefetch
-from holdfast._seeding_kernels import combine, uniform
+from holdfast._machine._hash_kernels import combine, uniform
+from holdfast._machine._math_kernels import portable_exp, portable_log
+from holdfast._machine.jit import inner_kernel, kernel
+from holdfast._machine.prefetch import prefetch
 from holdfast.centers._cover_kernels import (
     COVERED,
     HEAVY,

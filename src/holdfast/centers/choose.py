@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._jit import read_only
-from holdfast._math_kernels import portable_log
+from holdfast._machine._math_kernels import portable_log
+from holdfast._machine.hash import purpose_key
+from holdfast._machine.jit import read_only
+from holdfast._machine.threads import share_parts, share_rows
 from holdfast.centers._cover_kernels import COVER, LIGHT, NOW, label_leaves
 from holdfast.centers._greedy_kernels import find_champions, order_ties, remaining_costs
 from holdfast.centers._heap_kernels import empty_heap
@@ -19,8 +21,6 @@ from holdfast.centers._race_kernels import (
     run_rounds,
 )
 from holdfast.grid.cells import z_order
-from holdfast.seeding import purpose_key
-from holdfast.threads import share_parts, share_rows
 from holdfast.tree import Tree
 
 __all__ = ["CenterSequence", "choose_centers"]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from holdfast._machine.hash import seed_from
 from holdfast.chunks.label import check_labels_path, write_labels
-from holdfast.chunks.read import CHUNK_ROWS, Chunk, check_like, open_source
 from holdfast.estimator import HierarchicalKMedian
-from holdfast.grid.capped import MAX_CELLS, Cap, CappedSketch
-from holdfast.grid.row_log import RowLog
-from holdfast.grid.sketch import Sketch
-from holdfast.seeding import seed_from
+from holdfast.rows.capped import MAX_CELLS, Cap, CappedSketch
+from holdfast.rows.log import RowLog
+from holdfast.rows.sketch import Sketch
+from holdfast.tables.chunks import CHUNK_ROWS, Chunk, check_like, open_source
 
 __all__ = ["build_cap", "fit_chunks", "fit_sketch", "sketch_source"]
 

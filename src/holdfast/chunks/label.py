@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.chunks.read import CHUNK_ROWS, Source, open_source
+from holdfast._machine.files import write_whole
 from holdfast.estimator import HierarchicalKMedian
-from holdfast.files import write_whole
+from holdfast.tables.chunks import CHUNK_ROWS, Source, open_source
 
 __all__ = ["check_labels_path", "open_writer", "predict_chunks", "write_labels"]
 

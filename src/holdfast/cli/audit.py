@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from holdfast.baselines import Clusterer
     from holdfast.cli.dataset import Dataset
+    from holdfast.clusterers import Clusterer
 
 __all__ = ["EXAMPLES", "METHODS", "audit"]
 
@@ -146,15 +146,15 @@ def _check_methods(text: str, measure: str) -> dict[str, Callable[[], Any]]:
     for name in names:
         if name not in METHODS:
             raise InputProblem(f"--methods knows {', '.join(METHODS)}; got {name!r}.")
-    from holdfast import HierarchicalKMedian, baselines
+    from holdfast import HierarchicalKMedian, clusterers
 
     special: dict[str, Callable[[], Any]] = {
         "ours": HierarchicalKMedian,
         "ours-euclidean": lambda: HierarchicalKMedian(cost="euclidean"),
         "ours-refined": lambda: HierarchicalKMedian(cost="euclidean", refine=True),
-        "bisecting": baselines.bisecting_kmeans,
+        "bisecting": clusterers.bisecting_kmeans,
     }
-    return {name: special.get(name) or baselines.CONSTRUCTORS[name] for name in names}
+    return {name: special.get(name) or clusterers.CONSTRUCTORS[name] for name in names}
 
 
 def _read(
@@ -194,7 +194,7 @@ def _measure(
 ) -> list[dict[str, Any]]:
     """Measure one method: a record for each number of deleted rows and of clusters."""
     from holdfast import average_sensitivity
-    from holdfast.baselines import as_clusterer
+    from holdfast.clusterers import as_clusterer
 
     folder = None if asked.checkpoint is None else Path(asked.checkpoint) / method
     with blame_input():

@@ -15,7 +15,7 @@ from holdfast.cli.progress import Bar
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.hierarchy import Hierarchy
-    from holdfast.preparation import Preparation
+    from holdfast.tables.preparation import Preparation
 
 __all__ = ["fit_in_parts", "predict_in_parts"]
 
@@ -93,7 +93,7 @@ def _check_files(data: str, out: str) -> None:
 
 def _read_rows(data: str, columns: tuple[str, ...], bar: Bar) -> Iterator[Any]:
     """Rows of a file, part by part; the bar learns how far it is once a part is worked off."""
-    from holdfast.chunks.read import open_source
+    from holdfast.tables.chunks import open_source
 
     whole, done = _count_rows(Path(data)), 0
     for chunk in open_source(data, columns):
@@ -149,7 +149,7 @@ def _prepare(
     data: str, column: ColumnOptions, like: str | None, console: Console, bar: Bar
 ) -> "Preparation":
     """Choose columns by the types of the file, and scales in a pass of their own."""
-    from holdfast.preparation import Preparation
+    from holdfast.tables.preparation import Preparation
 
     if like is not None:
         from holdfast.cli.models import load_model
@@ -181,8 +181,8 @@ def _prepare(
 def _choose_columns(data: str, column: ColumnOptions, console: Console) -> tuple[str, ...]:
     import pyarrow as pa
 
-    from holdfast.chunks.read import is_pandas_index, read_schema
     from holdfast.cli.parse import parse_names
+    from holdfast.tables.chunks import is_pandas_index, read_schema
 
     schema = read_schema(Path(data))
     if column.columns and column.drop:

@@ -11,7 +11,7 @@ from holdfast.cli.console import Console, count, list_names
 from holdfast.cli.options import ColumnOptions
 from holdfast.cli.problems import InputProblem
 from holdfast.cli.tables import DataTable
-from holdfast.preparation import Missing, Preparation, fit_preparation
+from holdfast.tables.preparation import Missing, Preparation, fit_preparation
 
 if TYPE_CHECKING:
     import pyarrow as pa

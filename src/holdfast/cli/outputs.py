@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from holdfast._machine.files import write_whole
 from holdfast.cli.console import list_names
 from holdfast.cli.problems import InputProblem, OutputProblem
 from holdfast.cli.tables import describe_reason
-from holdfast.files import write_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from holdfast.baselines import Clusterer
+    from holdfast.clusterers import Clusterer
     from holdfast.estimator import HierarchicalKMedian
 
 __all__ = ["expect_fit_seconds", "expect_seconds", "share_work", "tell_share"]
@@ -81,7 +81,7 @@ def share_work(
 
     Without `repeats`, which nobody gives where no bar is shown, all count alike.
     """
-    from holdfast.baselines import as_clusterer
+    from holdfast.clusterers import as_clusterer
 
     efforts = []
     for number, construct in enumerate(methods.values()):

@@ -43,7 +43,7 @@ def reproduce(
 
     Finished pieces are kept in the folder: the same command continues after an interruption.
     """
-    from holdfast.experiments import reproduce as run_experiments
+    from holdfast_paper import reproduce as run_experiments
 
     console = Console("reproduce", talk)
     with blame_input():

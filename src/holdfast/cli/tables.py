@@ -160,7 +160,7 @@ def _parse(
 
 def _drop_index(table: "pa.Table", source: str, console: Console) -> "pa.Table":
     """Leave out the row labels that pandas stores as a column; they are no measurement."""
-    from holdfast.chunks.read import is_pandas_index
+    from holdfast.tables.chunks import is_pandas_index
 
     labels = [name for name in table.column_names if is_pandas_index(name)]
     if labels:

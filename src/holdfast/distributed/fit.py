@@ -7,12 +7,12 @@ from typing import Any
 from dask.delayed import delayed
 from sklearn.base import clone
 
+from holdfast._machine.hash import seed_from
 from holdfast.chunks.fit import build_cap, fit_sketch, sketch_source
-from holdfast.chunks.read import Chunk, check_like
 from holdfast.distributed.partitions import delay, list_partitions, read_partition
 from holdfast.estimator import HierarchicalKMedian
-from holdfast.grid.capped import MAX_CELLS, Cap, CappedSketch
-from holdfast.seeding import seed_from
+from holdfast.rows.capped import MAX_CELLS, Cap, CappedSketch
+from holdfast.tables.chunks import Chunk, check_like
 
 __all__ = ["fit"]
 

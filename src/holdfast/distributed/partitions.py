@@ -8,7 +8,7 @@ from typing import Any
 
 from dask.delayed import Delayed, delayed
 
-from holdfast.chunks.read import CHUNK_ROWS, Chunk, check_finite, check_like, read_file, to_chunk
+from holdfast.tables.chunks import CHUNK_ROWS, Chunk, check_finite, check_like, read_file, to_chunk
 
 __all__ = ["Partition", "delay", "kind_of", "list_partitions", "read_partition"]
 

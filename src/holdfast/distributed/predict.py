@@ -11,10 +11,10 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.chunks.read import Chunk
 from holdfast.distributed.partitions import delay, kind_of, list_partitions, read_partition
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy.model import Locator
+from holdfast.tables.chunks import Chunk
 
 __all__ = ["predict"]
 

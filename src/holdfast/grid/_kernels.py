@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from holdfast._jit import inner_kernel, kernel
-from holdfast._seeding_kernels import combine
+from holdfast._machine._hash_kernels import combine
+from holdfast._machine.jit import inner_kernel, kernel
 
 __all__ = [
     "column_bounds",

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._jit import read_only
+from holdfast._machine.hash import purpose_key
+from holdfast._machine.jit import read_only
+from holdfast._machine.threads import share_rows
 from holdfast.grid._kernels import (
     content_keys,
     count_merged,
@@ -15,8 +17,6 @@ from holdfast.grid._kernels import (
     sum_weights,
 )
 from holdfast.grid.place import Grid
-from holdfast.seeding import purpose_key
-from holdfast.threads import share_rows
 
 __all__ = ["Cells", "collect_cells", "row_keys", "to_fixed_point", "z_order"]
 

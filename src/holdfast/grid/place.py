@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._jit import read_only
-from holdfast._math_kernels import portable_exp
-from holdfast._seeding_kernels import uniform
+from holdfast._machine._hash_kernels import uniform
+from holdfast._machine._math_kernels import portable_exp
+from holdfast._machine.hash import combine_arrays, purpose_key
+from holdfast._machine.jit import read_only
+from holdfast._machine.threads import share_rows
 from holdfast.grid._kernels import shifted_words
-from holdfast.seeding import combine_arrays, purpose_key
-from holdfast.threads import share_rows
 
 __all__ = ["BLOCKS", "DEPTH", "ROOT_EXPONENTS", "Extent", "Grid", "place_grid"]
 

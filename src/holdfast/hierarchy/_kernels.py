@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast._jit import kernel
+from holdfast._machine.jit import kernel
 from holdfast.grid._kernels import first_difference, highest_bit, precedes
 
 __all__ = ["find_cells", "merge_rows"]

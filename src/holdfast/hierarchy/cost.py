@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from holdfast.centers._euclidean_kernels import unit_rows
+from holdfast.centers._distance_kernels import unit_rows
 
 __all__ = ["distances_between", "k_median_cost", "k_median_cost_to"]
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._jit import read_only
+from holdfast._machine.jit import read_only
+from holdfast._machine.threads import share_rows
 from holdfast.centers import CenterSequence
 from holdfast.grid import Cells, Grid
 from holdfast.hierarchy._kernels import find_cells
-from holdfast.threads import share_rows
 
 __all__ = ["CellLocator", "build_locator"]
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._jit import read_only
+from holdfast._machine.interrupts import keep_interrupts
+from holdfast._machine.jit import read_only
 from holdfast.centers import CenterSequence
 from holdfast.centers._lineage_kernels import ancestors_among
 from holdfast.grid import Cells, Grid
 from holdfast.hierarchy._kernels import merge_rows
 from holdfast.hierarchy.locate import build_locator
-from holdfast.interrupts import keep_interrupts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,8 +185,8 @@ class Hierarchy:
         path : str or path-like
             The file to make or to replace; ``.holdfast`` is a good ending for its name.
         """
-        from holdfast.archive import write_archive
         from holdfast.hierarchy.persistence import hierarchy_to_arrays
+        from holdfast.storage.archive import write_archive
 
         write_archive(path, "hierarchy", *hierarchy_to_arrays(self))
 

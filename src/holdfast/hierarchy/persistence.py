@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._jit import read_only
-from holdfast.centers.euclidean import METRICS
+from holdfast._machine.jit import read_only
+from holdfast.centers.medoids import METRICS
 from holdfast.grid.place import BLOCKS, ROOT_EXPONENTS, Grid
 from holdfast.hierarchy.locate import CellLocator
 from holdfast.hierarchy.model import Hierarchy, Locator

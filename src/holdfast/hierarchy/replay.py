@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.centers._euclidean_kernels import assign_between, assign_rows
-from holdfast.threads import share_parts
+from holdfast._machine.threads import share_parts
+from holdfast.centers._distance_kernels import assign_between, assign_rows
 
 __all__ = ["SplitLocator", "build_split_locator"]
 
@@ -58,7 +58,7 @@ class SplitLocator:
 
     def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
         """Find the last cluster that each row moves to."""
-        from holdfast.centers.euclidean import prepare_rows
+        from holdfast.centers.medoids import prepare_rows
 
         rows = prepare_rows(X, self.metric, self.exponent)
         return self.replay(rows, np.ones(rows.shape[0]))[0]

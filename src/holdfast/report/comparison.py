@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.baselines import Clusterer, as_clusterer
+from holdfast.clusterers import Clusterer, as_clusterer
 from holdfast.hierarchy.cost import k_median_cost
 from holdfast.report.inputs import Inputs
 from holdfast.report.methods import OURS

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.baselines import Clusterer
+from holdfast.clusterers import Clusterer
 
 __all__ = ["Course", "Notify", "weigh_methods"]
 

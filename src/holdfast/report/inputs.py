@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from holdfast.baselines import Clusterer
+from holdfast._machine.hash import seed_from
+from holdfast.clusterers import Clusterer
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.report.course import Course, Notify
 from holdfast.report.methods import resolve_methods
 from holdfast.report.sampling import keyed_sample
-from holdfast.seeding import seed_from
 from holdfast.stability.perturb import Delete
 from holdfast.stability.plan import check_count, check_rows
 from holdfast.stability.progress import Shown

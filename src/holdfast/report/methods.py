@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from sklearn.base import clone
 
-from holdfast import baselines
-from holdfast.baselines import Clusterer, as_clusterer
-from holdfast.baselines.protocol import Rows
+from holdfast import clusterers
+from holdfast.clusterers import Clusterer, as_clusterer
+from holdfast.clusterers.protocol import Rows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
 
@@ -20,15 +20,15 @@ OURS = "holdfast"
 
 METHODS: Mapping[str, tuple[str, Callable[[], Clusterer]]] = MappingProxyType(
     {
-        "ward": ("Ward linkage", baselines.ward_linkage),
-        "average": ("average linkage", baselines.average_linkage),
-        "complete": ("complete linkage", baselines.complete_linkage),
-        "single": ("single linkage", baselines.single_linkage),
-        "bisecting_kmeans": ("bisecting k-means", baselines.bisecting_kmeans),
-        "kmeans": ("k-means", baselines.kmeans),
-        "birch": ("BIRCH", baselines.birch),
-        "hdbscan": ("HDBSCAN", baselines.hdbscan),
-        "clnss": ("CLNSS", baselines.clnss),
+        "ward": ("Ward linkage", clusterers.ward_linkage),
+        "average": ("average linkage", clusterers.average_linkage),
+        "complete": ("complete linkage", clusterers.complete_linkage),
+        "single": ("single linkage", clusterers.single_linkage),
+        "bisecting_kmeans": ("bisecting k-means", clusterers.bisecting_kmeans),
+        "kmeans": ("k-means", clusterers.kmeans),
+        "birch": ("BIRCH", clusterers.birch),
+        "hdbscan": ("HDBSCAN", clusterers.hdbscan),
+        "clnss": ("CLNSS", clusterers.clnss),
     }
 )
 """Short name -> name on the page, and how to make it."""

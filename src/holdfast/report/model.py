@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.files import write_whole
+from holdfast._machine.files import write_whole
 from holdfast.report.page import render_page
 
 __all__ = ["Report"]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.seeding import combine_arrays, purpose_key
+from holdfast._machine.hash import combine_arrays, purpose_key
 
 __all__ = ["keyed_sample"]
 

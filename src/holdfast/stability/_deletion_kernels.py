@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast._jit import inner_kernel, kernel
+from holdfast._machine.jit import inner_kernel, kernel
 from holdfast.centers._cover_kernels import (
     COVERED,
     HEAVY,

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.files import write_whole
+from holdfast._machine.files import write_whole
 from holdfast.stability.blocks import Block, Failure
 from holdfast.stability.plan import Plan
 

@@ -71,7 +71,7 @@ def cluster_stability(
     Examples
     --------
     >>> import numpy as np
-    >>> from holdfast.baselines import ward_linkage
+    >>> from holdfast.clusterers import ward_linkage
     >>> from holdfast.stability import cluster_stability
     >>> X = np.array([[0.0], [1], [2], [3], [50], [51], [52], [53]])
     >>> cluster_stability(ward_linkage(), X, k=2, trials=20, n_jobs=1).jaccard > 0.9

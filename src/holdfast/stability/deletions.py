@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
-from holdfast._jit import read_only
+from holdfast._machine.interrupts import keep_interrupts
+from holdfast._machine.jit import read_only
 from holdfast.centers._greedy_kernels import find_champions
 from holdfast.centers._heap_kernels import empty_heap
 from holdfast.centers.choose import (
@@ -28,7 +29,6 @@ from holdfast.centers.choose import (
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.grid import Cells, Grid, collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds
-from holdfast.interrupts import keep_interrupts
 from holdfast.pipeline import Settings, cluster_rows
 from holdfast.stability._deletion_kernels import (
     SAVED,

@@ -117,7 +117,7 @@ def row_influence(
     --------
     >>> import numpy as np
     >>> from holdfast import row_influence
-    >>> from holdfast.baselines import single_linkage
+    >>> from holdfast.clusterers import single_linkage
     >>> X = np.array([[0.0], [1], [2], [3.5], [5], [6], [7], [20]])
     >>> row_influence(single_linkage(), X, k=2).top(1)  # the outlier is a cluster
     array([7])

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from holdfast.seeding import combine_arrays, purpose_key
+from holdfast._machine.hash import combine_arrays, purpose_key
 
 __all__ = ["keyed_generator", "keyed_seed", "repeat_seeds"]
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.baselines.protocol import Rows
+from holdfast.clusterers.protocol import Rows
 
 __all__ = [
     "Add",

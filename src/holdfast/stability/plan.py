@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from holdfast.baselines import Clusterer, as_clusterer
-from holdfast.baselines.protocol import Rows
-from holdfast.seeding import seed_from
+from holdfast._machine.hash import seed_from
+from holdfast.clusterers import Clusterer, as_clusterer
+from holdfast.clusterers.protocol import Rows
 from holdfast.stability.keys import keyed_generator, keyed_seed, repeat_seeds
 from holdfast.stability.measures import check_kept
 from holdfast.stability.perturb import Delete, Perturbation, as_perturbation, draw_rows

@@ -21,10 +21,10 @@ from typing import Any
 from joblib import delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
+from holdfast._machine.workers import results_of
 from holdfast.stability.blocks import Block, Failure
 from holdfast.stability.plan import Unit
 from holdfast.stability.trials import Job, empty_block, run_block
-from holdfast.workers import results_of
 
 __all__ = ["Ending", "check_n_jobs", "limit_threads", "run_units"]
 

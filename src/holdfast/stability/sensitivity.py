@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast.baselines.k_median import KMedianClusterer
+from holdfast.clusterers.k_median import KMedianClusterer
 from holdfast.stability.assemble import put_together, report_gaps
 from holdfast.stability.blocks import Block
 from holdfast.stability.checkpoint import Checkpoint, describe_plan
@@ -59,7 +59,7 @@ def average_sensitivity(
     clusterer : object
         `HierarchicalKMedian`; a scikit-learn clusterer or a pipeline that ends in one; an object
         with ``fit(X)`` and ``cut(k)``; a function ``(X, k, seed) -> labels``; one of
-        `holdfast.baselines`. Never changed; its own `random_state` is replaced.
+        `holdfast.clusterers`. Never changed; its own `random_state` is replaced.
     X : array-like of shape (n_samples, n_features)
     n_clusters : int or sequence of int
         Hierarchical clusterers are fitted once and cut for all of them.
@@ -127,7 +127,7 @@ def average_sensitivity(
     --------
     >>> import numpy as np
     >>> from holdfast import average_sensitivity
-    >>> from holdfast.baselines import single_linkage
+    >>> from holdfast.clusterers import single_linkage
     >>> X = np.array([[0.0], [1], [2], [10], [11], [12]])
     >>> r = average_sensitivity(single_linkage(), X, n_clusters=[2], trials="all")
     >>> r.mean

@@ -105,7 +105,7 @@ def suggest_k(
     --------
     >>> import numpy as np
     >>> from holdfast import suggest_k
-    >>> from holdfast.baselines import ward_linkage
+    >>> from holdfast.clusterers import ward_linkage
     >>> rng = np.random.RandomState(0)
     >>> X = rng.normal(size=(60, 2)) + 20 * np.repeat([[0, 0], [1, 0], [0, 1]], 20, axis=0)
     >>> 3 in suggest_k(ward_linkage(), X, range(2, 6), trials=10, n_jobs=1).best

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.baselines import Cuttable
-from holdfast.baselines.protocol import Rows
+from holdfast.clusterers import Cuttable
+from holdfast.clusterers.protocol import Rows
 from holdfast.stability.blocks import Block, Failure
 from holdfast.stability.earth_mover import mean_matched
 from holdfast.stability.measures import (

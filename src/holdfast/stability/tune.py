@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from holdfast.baselines import as_clusterer
+from holdfast._machine.hash import seed_from
+from holdfast.clusterers import as_clusterer
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy.cost import k_median_cost
-from holdfast.seeding import seed_from
 from holdfast.stability.keys import repeat_seeds
 from holdfast.stability.measures import check_measure
 from holdfast.stability.plan import check_count, check_rows

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from holdfast._jit import kernel
-from holdfast._seeding_kernels import combine
+from holdfast._machine._hash_kernels import combine
+from holdfast._machine.jit import kernel
 from holdfast.grid._kernels import first_difference, highest_bit
 
 __all__ = ["DISTANCE", "branch_keys", "link_nodes", "split_positions"]

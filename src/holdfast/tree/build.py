@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.hash import purpose_key
 from holdfast.grid import Cells, Grid
-from holdfast.seeding import purpose_key
 from holdfast.tree._kernels import branch_keys, link_nodes, split_positions
 
 __all__ = ["Tree", "build_tree"]

@@ -1,0 +1,1 @@
+"""Machinery that knows nothing of clustering: kernels, hashes, threads, interrupts, files."""

@@ -1,0 +1,236 @@
+"""Distances with a fixed order of summation, gains of candidates, replay of nested splits."""
+
+import math
+
+import numpy as np
+
+from holdfast._machine._hash_kernels import combine, uniform
+from holdfast._machine._math_kernels import portable_log
+from holdfast._machine.jit import inner_kernel, kernel
+
+__all__ = ["assign_between", "assign_rows", "draw_candidate", "score_candidates", "split_members"]
+
+EUCLIDEAN, MANHATTAN, COSINE = 0, 1, 2
+ROUNDING = 2.0**-40  # what is this close is equal but for rounding
+_BLOCK = 512  # members whose distances are held at a time
+
+
+@inner_kernel
+def distance_between(a, b, metric):
+    """Distance of two points: terms are added dimension by dimension, whatever surrounds them.
+
+    For the cosine distance the points have length 1: half their squared distance is 1 - cos.
+    """
+    total = 0.0
+    for j in range(a.size):
+        difference = a[j] - b[j]
+        total += abs(difference) if metric == MANHATTAN else difference * difference
+    if metric == EUCLIDEAN:
+        return math.sqrt(total)
+    return 0.5 * total if metric == COSINE else total
+
+
+@inner_kernel
+def distances_to(point, columns, start, stop, metric, out):
+    """Distances of a point to the members ``start .. stop``, the same bits as one by one.
+
+    `columns` holds the members dimension by dimension, so that each dimension's terms are added to
+    all members at once.
+    """
+    size = stop - start
+    for q in range(size):
+        out[q] = 0.0
+    for j in range(columns.shape[0]):
+        value = point[j]
+        if metric == MANHATTAN:
+            for q in range(size):
+                out[q] += abs(columns[j, start + q] - value)
+        else:
+            for q in range(size):
+                difference = columns[j, start + q] - value
+                out[q] += difference * difference
+    if metric == EUCLIDEAN:
+        for q in range(size):
+            out[q] = math.sqrt(out[q])
+    elif metric == COSINE:
+        for q in range(size):
+            out[q] *= 0.5
+
+
+@kernel
+def score_candidates(columns, weight, own, first, last, metric, gain):
+    """Gain of the candidates ``first .. last`` of one cluster, each of them also a member.
+
+    Sum over members of weight times what a member would come closer, ``max(0, own - distance)``;
+    with an infinite `own` (no center yet) minus the cost.
+    """
+    members = weight.size
+    distance = np.empty(_BLOCK, np.float64)
+    for x in range(first, last):
+        total = 0.0
+        point = columns[:, x].copy()
+        for start in range(0, members, _BLOCK):
+            stop = min(start + _BLOCK, members)
+            distances_to(point, columns, start, stop, metric, distance)
+            for q in range(stop - start):
+                if own[start + q] == math.inf:
+                    total -= weight[start + q] * distance[q]
+                elif own[start + q] > distance[q]:
+                    total += weight[start + q] * (own[start + q] - distance[q])
+        gain[x] = total
+
+
+@kernel
+def split_members(columns, weight, own, center, metric, moves, new_own):
+    """Split one cluster by its member `center`: who moves, and everybody's distance afterwards.
+
+    Ties stay. Returns the cost of those who stay and of those who move.
+    """
+    members = weight.size
+    distance = np.empty(_BLOCK, np.float64)
+    point = columns[:, center].copy()
+    stayed, moved = 0.0, 0.0
+    for start in range(0, members, _BLOCK):
+        stop = min(start + _BLOCK, members)
+        distances_to(point, columns, start, stop, metric, distance)
+        for q in range(stop - start):
+            i = start + q
+            moves[i] = distance[q] < own[i] or i == center
+            new_own[i] = distance[q] if moves[i] else own[i]
+            if moves[i]:
+                moved += weight[i] * distance[q]
+            else:
+                stayed += weight[i] * own[i]
+    return stayed, moved
+
+
+@kernel
+def draw_candidate(t, gain, free, weight, key, temperature):
+    """Draw a free candidate with probability proportional to ``weight exp(gain / temperature)``.
+
+    The first of independent exponential clocks, keyed by row content and round. A temperature of 0
+    takes the largest gain, ties by key. Ties are common: two rows that would take over each other
+    and nobody else have equal gains, up to the rounding of their sums.
+    """
+    most = -math.inf
+    for x in range(gain.size):
+        if free[x] and gain[x] > most:
+            most = gain[x]
+    tied = most - abs(most) * ROUNDING
+    winner, earliest = -1, math.inf
+    for x in range(gain.size):
+        if not free[x] or (temperature == 0.0 and gain[x] < tied):
+            continue
+        if temperature == 0.0:
+            score = -uniform(key[x])
+        else:
+            clock = -portable_log(uniform(combine(key[x], np.uint64(t)))) / weight[x]
+            score = portable_log(clock) + (most - gain[x]) / temperature
+        if winner < 0 or score < earliest:
+            winner, earliest = x, score
+    return winner
+
+
+@inner_kernel
+def add_product(sums, t, weight, units):
+    """Add ``weight * units`` to entry t of a list of 128-bit integers (low word, high word)."""
+    low_half = np.uint64(0xFFFFFFFF)
+    half = np.uint64(32)
+    a0, a1 = weight & low_half, weight >> half
+    b0, b1 = units & low_half, units >> half
+    first = a0 * b0
+    middle = a1 * b0 + (first >> half)
+    other = a0 * b1 + (middle & low_half)
+    low = (other << half) | (first & low_half)
+    high = a1 * b1 + (middle >> half) + (other >> half)
+    total = sums[t, 0] + low
+    sums[t, 1] += high + (np.uint64(1) if total < low else np.uint64(0))
+    sums[t, 0] = total
+
+
+@inner_kernel
+def in_units(distance, unit):
+    """Round a distance to a whole number of units; one at least, if it is not 0.
+
+    Distances of rows of a fit are below 2^62 units; those of rows far outside are cut off there.
+    """
+    if distance == 0.0:
+        return np.uint64(0)
+    return np.uint64(max(math.floor(min(distance / unit, 2.0**62) + 0.5), 1.0))
+
+
+@kernel
+def assign_rows(rows, weight, centers, first_child, children, metric, unit, label, sums):
+    """Replay the nested splits for each row.
+
+    The children of cluster t, ``children[first_child[t]:first_child[t + 1]]``, are in the order in
+    which they split off. Fills `label` with the last cluster a row moves to, and adds to
+    ``sums[t]`` what rows save by moving into cluster t, to the last entry what they cost in the
+    end: as integers, so that no order of summation matters.
+    """
+    last = sums.shape[0] - 1
+    for i in range(rows.shape[0]):
+        cluster = 0
+        multiplicity = np.uint64(weight[i])
+        own = distance_between(rows[i], centers[0], metric)
+        c = first_child[0]
+        while c < first_child[cluster + 1]:
+            t = children[c]
+            distance = distance_between(rows[i], centers[t], metric)
+            c += 1
+            if distance < own:
+                saved = in_units(own, unit) - in_units(distance, unit)
+                add_product(sums, t, multiplicity, saved)
+                cluster, own = t, distance
+                c = first_child[t]
+        label[i] = cluster
+        add_product(sums, last, multiplicity, in_units(own, unit))
+
+
+@kernel
+def assign_between(rows, weight, mover, rival, first_child, children, unit, label, sums):
+    """Replay splits between two points each: a row moves if it is closer to the mover.
+
+    As `assign_rows`; but a split may also take a row farther from its point. What rows lose is
+    added to the entries after what they save, and what they cost in the end to the last.
+    """
+    last = sums.shape[0] - 1
+    half = last // 2
+    for i in range(rows.shape[0]):
+        cluster = 0
+        multiplicity = np.uint64(weight[i])
+        own = in_units(distance_between(rows[i], mover[0], EUCLIDEAN), unit)
+        c = first_child[0]
+        while c < first_child[cluster + 1]:
+            t = children[c]
+            near = distance_between(rows[i], mover[t], EUCLIDEAN)
+            far = distance_between(rows[i], rival[t], EUCLIDEAN)
+            after = in_units(min(near, far), unit)
+            if after <= own:
+                add_product(sums, t, multiplicity, own - after)
+            else:
+                add_product(sums, half + t, multiplicity, after - own)
+            own = after
+            c += 1
+            if near < far:
+                cluster = t
+                c = first_child[t]
+        label[i] = cluster
+        add_product(sums, last, multiplicity, own)
+
+
+@kernel
+def unit_rows(rows):
+    """Scale each row to length 1; rows of length 0 stay as they are."""
+    scaled = np.empty_like(rows)
+    for i in range(rows.shape[0]):
+        most = 0.0
+        for j in range(rows.shape[1]):
+            most = max(most, abs(rows[i, j]))
+        total = 0.0
+        for j in range(rows.shape[1]):
+            value = rows[i, j] / most if most > 0.0 else 0.0
+            total += value * value
+        for j in range(rows.shape[1]):
+            scaled[i, j] = rows[i, j] / most / math.sqrt(total) if most > 0.0 else 0.0
+    return scaled

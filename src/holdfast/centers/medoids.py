@@ -1,0 +1,248 @@
+"""Centers by the real k-median cost: the mechanism of Alg. 2 without the tree.
+
+Rows -> distinct locations in the order of their keys -> the first `max_candidates` of them are
+candidates, and the sample that scores candidates -> in each round one of them is drawn and takes
+over the members of its own cluster that are closer to it. Only that cluster is split, so cuts are
+nested; with equal earlier centers, a deleted row changes scores by its own distance only.
+"""
+
+import math
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._machine.jit import read_only
+from holdfast._machine.threads import share_parts
+from holdfast.centers._distance_kernels import (
+    draw_candidate,
+    score_candidates,
+    split_members,
+    unit_rows,
+)
+from holdfast.centers._race_kernels import draw_temperature
+from holdfast.centers.choose import round_keys, temperature_rate
+from holdfast.grid._kernels import count_merged, sum_weights
+from holdfast.grid.cells import row_keys, to_fixed_point
+
+__all__ = [
+    "METRICS",
+    "KeyPlaces",
+    "Locations",
+    "choose_by_distance",
+    "collect_locations",
+    "prepare_rows",
+    "score_members",
+]
+
+METRICS = ("euclidean", "manhattan", "cosine")
+_THREADED = 1 << 21  # distances times dimensions from which threads pay
+
+
+@dataclass(frozen=True)
+class Locations:
+    """Distinct rows in the order of their keys.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, n_features), dtype float64
+        All rows, prepared for the distance.
+    order : ndarray of shape (n,), dtype int32
+        Rows location by location, within one by row number.
+    start : ndarray of shape (n_locations + 1,), dtype int32
+        Rows of location i are ``order[start[i]:start[i + 1]]``.
+    weight : ndarray of shape (n_locations,), dtype float64
+        Integer-valued, in units of `weight_unit`.
+    weight_unit : float
+    key : ndarray of shape (n_locations,), dtype uint64
+        Hash of the seed and the content, increasing.
+    """
+
+    rows: NDArray[np.float64]
+    order: NDArray[np.int32]
+    start: NDArray[np.int32]
+    weight: NDArray[np.float64]
+    weight_unit: float
+    key: NDArray[np.uint64]
+
+    @property
+    def first_rows(self) -> NDArray[np.int32]:
+        """The row that stands for each location."""
+        return self.order[self.start[:-1]]
+
+
+def prepare_rows(X: NDArray[np.float64], metric: int, exponent: int) -> NDArray[np.float64]:
+    """Bring rows to where distances neither overflow nor underflow, by an exact power of two.
+
+    For the cosine distance each row is brought to length 1 instead.
+    """
+    prepared: NDArray[np.float64]
+    if METRICS[metric] == "cosine":
+        prepared = unit_rows(X)
+    else:
+        with np.errstate(over="ignore"):  # new rows so far away that all centers are equally far
+            prepared = np.ldexp(X, -exponent)
+    return prepared
+
+
+@dataclass(frozen=True)
+class KeyPlaces:
+    """Rows by the keys of their locations, as `collect_locations` sorts them."""
+
+    metric: int
+    exponent: int
+    seed: int
+
+    def of_held(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
+        """Keys, in one column."""
+        prepared = prepare_rows(rows, self.metric, self.exponent)
+        return _location_keys(prepared, self.seed, self.metric, self.exponent)[:, None]
+
+    def of_any(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """Keys, in one column; any row can be there."""
+        return self.of_held(rows), np.ones(rows.shape[0], dtype=np.bool_)
+
+
+def _location_keys(
+    rows: NDArray[np.float64], seed: int, metric: int, exponent: int
+) -> NDArray[np.uint64]:
+    """Keys of prepared rows: of what was given, so that no row decides over the keys of others."""
+    return row_keys(rows, seed, 0 if METRICS[metric] == "cosine" else exponent)
+
+
+def collect_locations(
+    rows: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    seed: int,
+    metric: int = 0,
+    exponent: int = 0,
+) -> Locations:
+    """Merge identical rows and sort them by key: content decides, never the order of the rows.
+
+    `rows` are as :func:`prepare_rows` made them with this metric and exponent.
+    """
+    key = _location_keys(rows, seed, metric, exponent)
+    order = np.argsort(key, kind="stable").astype(np.int32)
+    start = _starts(np.diff(key[order]) != 0)
+    merged = count_merged(read_only(rows), order, start)
+    if merged.any():  # two contents with one key, once in 2^64 pairs
+        order = np.lexsort((*rows.T[::-1], key)).astype(np.int32)
+        start = _starts((rows[order[1:]] != rows[order[:-1]]).any(axis=1))
+    unit = 1.0
+    if weight is None:
+        weight = np.ones(rows.shape[0])
+    else:
+        weight, unit = to_fixed_point(weight)
+    total = sum_weights(weight, order, start)
+    return Locations(rows, order, start, total, unit, key[order[start[:-1]]])
+
+
+def _starts(new: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Where runs begin, given whether each element but the first begins one; and the end."""
+    return np.concatenate(([0], np.flatnonzero(new) + 1, [new.size + 1])).astype(np.int32)
+
+
+def choose_by_distance(
+    locations: Locations,
+    epsilon: float,
+    n_centers: int,
+    max_candidates: int,
+    metric: int,
+    seed: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Choose centers among the first `max_candidates` locations.
+
+    Returns
+    -------
+    center : ndarray of shape (n_centers,), dtype int64
+        Locations, in the order chosen.
+    parent : ndarray of shape (n_centers,), dtype int32
+        The cluster that each one split; -1 for the first.
+    """
+    size = min(max_candidates, locations.weight.size)
+    weight, key = locations.weight[:size], locations.key[:size]
+    columns = np.ascontiguousarray(locations.rows[locations.first_rows[:size]].T)
+    total = float(weight.sum()) * locations.weight_unit
+    rate, keys = temperature_rate(epsilon, total), round_keys(seed)
+    own = np.full(size, np.inf)
+    gain = np.empty(size)
+    free = np.ones(size, dtype=np.bool_)
+    members = [np.arange(size)]
+    cluster = np.zeros(size, dtype=np.int32)
+    costs: list[float] = []
+    center = np.empty(min(n_centers, size), dtype=np.int64)
+    parent = np.full(center.size, -1, dtype=np.int32)
+    score_members(columns, weight, own, members[0], metric, gain)
+    for t in range(center.size):
+        best = int(np.argmax(np.where(free, gain, -np.inf)))
+        j = int(cluster[best])
+        _, stayed, moved, _ = _split(columns, weight, own, members[j], best, metric)
+        least_cost = math.fsum((*costs[:j], *costs[j + 1 :], stayed, moved))
+        temperature, _ = draw_temperature(t, least_cost, rate, keys[0])
+        x = int(draw_candidate(t, gain, free, weight, key, temperature))
+        j = int(cluster[x])
+        moves, stayed, moved, distance = _split(columns, weight, own, members[j], x, metric)
+        center[t], free[x] = x, False
+        own[members[j]] = distance
+        if t == 0:
+            costs.append(moved)
+        else:
+            parent[t] = j
+            members.append(members[j][moves])
+            members[j] = members[j][~moves]
+            cluster[members[t]] = t
+            costs[j] = stayed
+            costs.append(moved)
+        for touched in {j, t}:
+            score_members(columns, weight, own, members[touched], metric, gain)
+    return center, parent
+
+
+def _split(
+    columns: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    own: NDArray[np.float64],
+    members: NDArray[np.int64],
+    center: int,
+    metric: int,
+) -> tuple[NDArray[np.bool_], float, float, NDArray[np.float64]]:
+    """Who of a cluster moves to a new center, the costs of both sides, all distances after."""
+    moves = np.empty(members.size, dtype=np.bool_)
+    distance = np.empty(members.size)
+    stayed, moved = split_members(
+        np.ascontiguousarray(columns[:, members]),
+        weight[members],
+        own[members],
+        int(np.searchsorted(members, center)),
+        metric,
+        moves,
+        distance,
+    )
+    return moves, stayed, moved, distance
+
+
+def score_members(
+    columns: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    own: NDArray[np.float64],
+    members: NDArray[np.int64],
+    metric: int,
+    gain: NDArray[np.float64],
+) -> None:
+    """Refresh the gains of all members of a cluster; each is summed on its own, in one order."""
+    if members.size < 2:
+        gain[members] = 0.0
+        return
+    block = np.ascontiguousarray(columns[:, members])
+    part_weight, part_own, part_gain = weight[members], own[members], np.empty(members.size)
+    parts = 1
+    if members.size * members.size * columns.shape[0] >= _THREADED:
+        parts = 4 * (os.cpu_count() or 1)
+    ends = np.linspace(0, members.size, parts + 1).astype(np.int64)
+
+    def work(i: int) -> None:
+        score_candidates(block, part_weight, part_own, ends[i], ends[i + 1], metric, part_gain)
+
+    share_parts(parts, work)
+    gain[members] = part_gain

@@ -1,0 +1,198 @@
+"""What users have -> the one protocol."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from holdfast.clusterers.copies import fresh_copy
+from holdfast.clusterers.k_median import KMedianClusterer
+from holdfast.clusterers.protocol import Clusterer, Cuttable, Rows
+from holdfast.estimator import HierarchicalKMedian
+
+__all__ = ["EstimatorClusterer", "FunctionClusterer", "ObjectClusterer", "adapt_estimator"]
+__all__ += ["as_clusterer"]
+
+
+@dataclass(frozen=True, eq=False)
+class _CutByCall:
+    """A fit put off until k is known."""
+
+    labels_for: Callable[[int], ArrayLike]
+
+    def cut(self, k: int) -> ArrayLike:
+        """Labels of the partition into k clusters."""
+        return self.labels_for(k)
+
+
+@dataclass(frozen=True)
+class EstimatorClusterer:
+    """A scikit-learn clusterer, or a pipeline that ends in one.
+
+    Attributes
+    ----------
+    estimator : object
+        Cloned for each fit.
+    name : str
+    count_parameters, seed_parameters : tuple of str
+        What is set to k and to the seed. Without the first, the labels are the same for every k.
+    """
+
+    estimator: Any
+    name: str
+    count_parameters: tuple[str, ...]
+    seed_parameters: tuple[str, ...]
+
+    @property
+    def randomized(self) -> bool:
+        """Whether anything in it takes a seed."""
+        return bool(self.seed_parameters)
+
+    @property
+    def hierarchical(self) -> bool:
+        """Whether one fit serves every k: where k cannot be set."""
+        return not self.count_parameters
+
+    def fit(self, X: Rows, seed: int) -> _CutByCall:
+        """Fit at once where k cannot be set, otherwise once per cut."""
+        seeds = dict.fromkeys(self.seed_parameters, seed)
+        if not self.count_parameters:
+            labels = fresh_copy(self.estimator, **seeds).fit_predict(X)
+            return _CutByCall(lambda k: labels)
+
+        def fit_for(k: int) -> ArrayLike:
+            counts = dict.fromkeys(self.count_parameters, k)
+            model = fresh_copy(self.estimator, **seeds, **counts)
+            labels: NDArray[np.int64] = model.fit_predict(X)
+            return labels
+
+        return _CutByCall(fit_for)
+
+
+@dataclass(frozen=True)
+class ObjectClusterer:
+    """An object with ``fit(X)`` whose result, or which itself, has ``cut(k)``.
+
+    Attributes
+    ----------
+    model : object
+        Copied for each fit: `sklearn.base.clone` where it has `get_params`, else a deep copy.
+    name : str
+    randomized : bool
+        Where true, its `random_state` is set to the seed.
+    """
+
+    model: Any
+    name: str
+    randomized: bool
+    hierarchical: bool = field(default=True, init=False)
+
+    def fit(self, X: Rows, seed: int) -> Cuttable:
+        """Fit a copy."""
+        has_parameters = hasattr(self.model, "get_params")
+        fresh = clone(self.model) if has_parameters else copy.deepcopy(self.model)
+        if self.randomized:
+            fresh.random_state = seed
+        fitted = fresh.fit(X)
+        cuttable: Cuttable = fitted if hasattr(fitted, "cut") else fresh
+        return cuttable
+
+
+@dataclass(frozen=True)
+class FunctionClusterer:
+    """A function ``(X, k, seed) -> labels``.
+
+    Attributes
+    ----------
+    function : callable
+    name : str
+    randomized : bool
+        Whether it uses the seed.
+    """
+
+    function: Callable[[Rows, int, int], ArrayLike]
+    name: str
+    randomized: bool
+    hierarchical: bool = field(default=False, init=False)
+
+    def fit(self, X: Rows, seed: int) -> _CutByCall:
+        """Call the function once per cut."""
+        return _CutByCall(lambda k: self.function(X, k, seed))
+
+
+def as_clusterer(
+    clusterer: Any,
+    *,
+    name: str | None = None,
+    randomized: bool | None = None,
+    max_clusters: int | None = None,
+) -> Clusterer:
+    """Put any clusterer behind the one protocol.
+
+    Parameters
+    ----------
+    clusterer : object
+        `HierarchicalKMedian`; a scikit-learn clusterer or a pipeline that ends in one (its
+        `n_clusters` and `random_state` are set, where it has them); an object with ``fit(X)`` and
+        ``cut(k)``; a function ``(X, k, seed) -> labels``; a `Clusterer`, returned as it is.
+    name : str, default=None
+        How to call it; None finds a name.
+    randomized : bool, default=None
+        For functions and objects only: whether the seed matters. None takes functions to be
+        randomized, and objects where they have a `random_state`.
+    max_clusters : int, default=None
+        The largest k that will be cut, for clusterers that can save work by knowing it.
+
+    Returns
+    -------
+    Clusterer
+    """
+    if isinstance(clusterer, type):
+        raise TypeError(
+            f"clusterer must be an object, not a class; write {clusterer.__name__}() for "
+            f"{clusterer.__name__}."
+        )
+    if isinstance(clusterer, HierarchicalKMedian):
+        return KMedianClusterer(clusterer, name or _describe_epsilon(clusterer), max_clusters)
+    if isinstance(clusterer, KMedianClusterer):
+        return replace(clusterer, name=name or clusterer.name, max_clusters=max_clusters)
+    if isinstance(clusterer, Clusterer):
+        return clusterer
+    called: str = name or getattr(clusterer, "__name__", None) or type(clusterer).__name__
+    if hasattr(clusterer, "fit") and hasattr(clusterer, "cut"):
+        seeded = hasattr(clusterer, "random_state") if randomized is None else randomized
+        return ObjectClusterer(clusterer, called, seeded)
+    if hasattr(clusterer, "get_params") and hasattr(clusterer, "fit_predict"):
+        return adapt_estimator(clusterer, called)
+    if callable(clusterer):
+        return FunctionClusterer(clusterer, called, randomized is None or randomized)
+    raise TypeError(
+        f"clusterer must be a HierarchicalKMedian, a scikit-learn clusterer, an object with "
+        f"fit(X) and cut(k), or a function (X, k, seed) -> labels; got "
+        f"{type(clusterer).__name__}."
+    )
+
+
+def adapt_estimator(estimator: Any, name: str) -> EstimatorClusterer:
+    """Find what to set in a scikit-learn clusterer, in the steps of a pipeline too."""
+    parameters = estimator.get_params(deep=True)
+    counts = _parameters_called("n_clusters", parameters)
+    if not counts and "n_components" in parameters:
+        counts = ("n_components",)  # mixtures
+    return EstimatorClusterer(
+        estimator, name, counts, _parameters_called("random_state", parameters)
+    )
+
+
+def _parameters_called(name: str, parameters: dict[str, Any]) -> tuple[str, ...]:
+    if name in parameters:
+        return (name,)
+    return tuple(sorted(found for found in parameters if found.endswith(f"__{name}")))
+
+
+def _describe_epsilon(estimator: HierarchicalKMedian) -> str:
+    return f"holdfast, epsilon={estimator.epsilon}"

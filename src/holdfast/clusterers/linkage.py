@@ -1,0 +1,140 @@
+"""Agglomerative peers ([LHBP25], Alg. 3) on SciPy, or on fastcluster where it is installed."""
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import linkage
+
+from holdfast.clusterers.protocol import Rows
+
+__all__ = [
+    "LinkageClusterer",
+    "Merges",
+    "average_linkage",
+    "complete_linkage",
+    "cut_linkage",
+    "single_linkage",
+    "ward_linkage",
+]
+
+Backend = Literal["auto", "scipy", "fastcluster"]
+
+_IN_LINEAR_MEMORY = ("single", "ward")  # fastcluster needs no distance matrix for these
+
+
+@dataclass(frozen=True, eq=False)
+class Merges:
+    """A linkage matrix that can be cut.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_rows - 1, 4), dtype float64
+        In SciPy's format.
+    """
+
+    matrix: NDArray[np.float64]
+
+    def cut(self, k: int) -> NDArray[np.int64]:
+        """Labels of exactly k clusters; see `cut_linkage`."""
+        return cut_linkage(self.matrix, k)
+
+
+@dataclass(frozen=True)
+class LinkageClusterer:
+    """Agglomerative clustering by one linkage.
+
+    O(n^2) time. O(n^2) memory, except fastcluster's single and Ward linkage, which need O(n).
+
+    Attributes
+    ----------
+    method : {"single", "complete", "average", "ward"}
+    backend : {"auto", "scipy", "fastcluster"}
+        "auto" is fastcluster where it is installed. The two may break ties differently.
+    """
+
+    method: str
+    backend: Backend = "auto"
+    randomized: bool = field(default=False, init=False)
+    hierarchical: bool = field(default=True, init=False)
+
+    @property
+    def name(self) -> str:
+        """Such as ``"single linkage"``."""
+        return f"{self.method} linkage"
+
+    def fit(self, X: Rows, seed: int) -> Merges:
+        """Merge the rows of `X` until one cluster is left; `seed` is not used."""
+        if X.shape[0] == 1:
+            return Merges(np.empty((0, 4)))
+        if not self._uses_fastcluster():
+            return Merges(linkage(X, method=self.method))
+        fastcluster: Any = import_module("fastcluster")
+        if self.method in _IN_LINEAR_MEMORY:
+            return Merges(fastcluster.linkage_vector(X, method=self.method))
+        return Merges(fastcluster.linkage(X, method=self.method))
+
+    def _uses_fastcluster(self) -> bool:
+        if self.backend not in ("auto", "scipy", "fastcluster"):
+            raise ValueError(
+                f"backend must be 'auto', 'scipy' or 'fastcluster'; got {self.backend!r}."
+            )
+        return self.backend != "scipy" and (
+            self.backend == "fastcluster" or find_spec("fastcluster") is not None
+        )
+
+
+def cut_linkage(merges: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Labels of exactly k clusters: all merges but the last k - 1.
+
+    Not by a height, as ``fcluster(Z, k, "maxclust")`` does: where heights tie, no height gives k
+    clusters. O(n log n) time.
+
+    Parameters
+    ----------
+    merges : ndarray of shape (n_rows - 1, 4), dtype float64
+        A linkage matrix in SciPy's format.
+    k : int
+        From 1 to the number of rows.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), dtype int64
+        Labels 0 .. k - 1, none of them empty.
+    """
+    n_rows = merges.shape[0] + 1
+    if not 1 <= k <= n_rows:
+        raise ValueError(f"k must be from 1 to {n_rows}, the number of rows; got {k}.")
+    n_merges = n_rows - k
+    parent = np.arange(n_rows + n_merges)
+    parent[merges[:n_merges, :2].astype(np.int64)] = np.arange(n_rows, n_rows + n_merges)[:, None]
+    while True:  # each pass doubles the length of the steps towards the root
+        above = parent[parent]
+        if np.array_equal(above, parent):
+            break
+        parent = above
+    labels: NDArray[np.int64] = np.unique(parent[:n_rows], return_inverse=True)[1]
+    return labels.astype(np.int64, copy=False)
+
+
+def single_linkage(backend: Backend = "auto") -> LinkageClusterer:
+    """Merge the clusters with the least distance between two of their rows."""
+    return LinkageClusterer("single", backend)
+
+
+def complete_linkage(backend: Backend = "auto") -> LinkageClusterer:
+    """Merge the clusters with the least largest distance between two of their rows."""
+    return LinkageClusterer("complete", backend)
+
+
+def average_linkage(backend: Backend = "auto") -> LinkageClusterer:
+    """Merge the clusters with the least mean distance between their rows."""
+    return LinkageClusterer("average", backend)
+
+
+def ward_linkage(backend: Backend = "auto") -> LinkageClusterer:
+    """Merge the clusters whose union adds least to the within-cluster sum of squares."""
+    return LinkageClusterer("ward", backend)

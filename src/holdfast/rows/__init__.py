@@ -1,0 +1,1 @@
+"""Rows that come and go: sketches, the log of changes, the order of a fit."""

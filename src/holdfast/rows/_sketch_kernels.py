@@ -1,0 +1,183 @@
+"""Distinct rows with counts: sort ties, group, merge, look up; cells with their smallest row."""
+
+import numpy as np
+
+from holdfast._machine.jit import inner_kernel, kernel
+from holdfast.grid._kernels import first_difference, highest_bit
+
+__all__ = [
+    "common_bits",
+    "find_rows",
+    "group_cells",
+    "group_rows",
+    "merge_cells",
+    "merge_rows",
+    "order_ties",
+]
+
+
+@inner_kernel
+def _comes_before(a, b):
+    """Whether row `a` comes before row `b`: by the first column that differs."""
+    for j in range(a.size):
+        if a[j] != b[j]:
+            return a[j] < b[j]
+    return False
+
+
+@kernel
+def order_ties(rows, order, longest):
+    """Sort runs of rows with equal first columns by insertion; return the runs that are longer."""
+    n = order.size
+    runs = np.empty((n // (longest + 1) + 1, 2), np.int64)
+    found, start = 0, 0
+    for i in range(1, n + 1):
+        if i < n and rows[order[i], 0] == rows[order[start], 0]:
+            continue
+        if i - start > longest:
+            runs[found, 0], runs[found, 1] = start, i
+            found += 1
+        elif i - start > 1:
+            for p in range(start + 1, i):
+                row = order[p]
+                k = p
+                while k > start and _comes_before(rows[row], rows[order[k - 1]]):
+                    order[k] = order[k - 1]
+                    k -= 1
+                order[k] = row
+        start = i
+    return runs[:found]
+
+
+@kernel
+def group_rows(rows, order, weight, out_rows, out_weight):
+    """Collapse sorted rows into distinct ones with added weights; return how many there are."""
+    d = rows.shape[1]
+    found = 0
+    for i in range(order.size):
+        row = order[i]
+        same = found > 0
+        for j in range(d):
+            if same and rows[row, j] != out_rows[found - 1, j]:
+                same = False
+        if same:
+            out_weight[found - 1] += weight[row]
+            continue
+        for j in range(d):
+            out_rows[found, j] = rows[row, j]
+        out_weight[found] = weight[row]
+        found += 1
+    return found
+
+
+@kernel
+def merge_rows(rows_a, weight_a, rows_b, weight_b, sign, rows, weight):
+    """Merge two sorted lists of distinct rows, the second's weights times `sign`.
+
+    Rows whose weights cancel are dropped. Returns how many rows there are.
+    """
+    n_a, n_b, d = rows_a.shape[0], rows_b.shape[0], rows_a.shape[1]
+    a, b, found = 0, 0, 0
+    while a < n_a or b < n_b:
+        take_a, take_b = a < n_a, b < n_b
+        if take_a and take_b:
+            for j in range(d):
+                if rows_a[a, j] != rows_b[b, j]:
+                    take_a = rows_a[a, j] < rows_b[b, j]
+                    take_b = not take_a
+                    break
+        total = np.int64(0)
+        if take_a:
+            for j in range(d):
+                rows[found, j] = rows_a[a, j]
+            total += weight_a[a]
+            a += 1
+        if take_b:
+            for j in range(d):
+                rows[found, j] = rows_b[b, j]
+            total += sign * weight_b[b]
+            b += 1
+        if total != 0:
+            weight[found] = total
+            found += 1
+    return found
+
+
+@kernel
+def find_rows(rows, weight, wanted, total):
+    """Add to `total` the weight that each wanted row has among sorted distinct rows."""
+    for i in range(wanted.shape[0]):
+        low, high = 0, rows.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if _comes_before(rows[middle], wanted[i]):
+                low = middle + 1
+            else:
+                high = middle
+        if low < rows.shape[0] and not _comes_before(wanted[i], rows[low]):
+            total[i] += weight[low]
+
+
+@kernel
+def group_cells(words, rows, weight, order, out_words, out_rows, out_weight):
+    """Collapse rows in the Z-order of their cells: each cell's smallest row, and added weights."""
+    d = rows.shape[1]
+    found = 0
+    for i in range(order.size):
+        row = order[i]
+        same = found > 0
+        for j in range(d):
+            if same and words[row, j] != out_words[found - 1, j]:
+                same = False
+        if same:
+            out_weight[found - 1] += weight[row]
+            if not _comes_before(rows[row], out_rows[found - 1]):
+                continue
+            found -= 1
+        else:
+            out_weight[found] = weight[row]
+        for j in range(d):
+            out_words[found, j] = words[row, j]
+            out_rows[found, j] = rows[row, j]
+        found += 1
+    return found
+
+
+@kernel
+def merge_cells(words_a, rows_a, weight_a, words_b, rows_b, weight_b, words, rows, weight):
+    """Merge two lists of distinct cells in Z-order; the smaller row stands for a cell in both."""
+    n_a, n_b, d = rows_a.shape[0], rows_b.shape[0], rows_a.shape[1]
+    a, b, found = 0, 0, 0
+    while a < n_a or b < n_b:
+        take_a, take_b = a < n_a, b < n_b
+        if take_a and take_b:
+            differ, j = first_difference(words_a[a], words_b[b])
+            if differ != np.uint64(0):
+                take_a = words_a[a, j] < words_b[b, j]
+                take_b = not take_a
+        from_b = take_b and (not take_a or _comes_before(rows_b[b], rows_a[a]))
+        for j in range(d):
+            words[found, j] = words_b[b, j] if from_b else words_a[a, j]
+            rows[found, j] = rows_b[b, j] if from_b else rows_a[a, j]
+        weight[found] = 0
+        if take_a:
+            weight[found] += weight_a[a]
+            a += 1
+        if take_b:
+            weight[found] += weight_b[b]
+            b += 1
+        found += 1
+    return found
+
+
+@kernel
+def common_bits(words):
+    """Count, for cells in Z-order, the neighbours whose highest differing bit is b = 0 .. 63.
+
+    Cells 2^k times as wide are as many as there are neighbours with b >= k, plus one.
+    """
+    counts = np.zeros(64, np.int64)
+    for i in range(1, words.shape[0]):
+        differ, _ = first_difference(words[i - 1], words[i])
+        counts[highest_bit(differ)] += 1
+    return counts

@@ -1,0 +1,255 @@
+"""A sketch of at most so many rows: where there are more, cells of the seeded grid stand for them.
+
+The cells are those of the smallest side at which there are at most `max_cells`. Neither the number
+of cells at a side nor the side can fall when rows are added, so a sketch of a part is never coarser
+than the sketch of the whole: whatever the chunks and their order, the result is the same.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._machine.jit import read_only
+from holdfast.grid.cells import z_order
+from holdfast.grid.place import Extent, Grid, place_grid
+from holdfast.rows._sketch_kernels import common_bits, group_cells, merge_cells
+from holdfast.rows.sketch import MAX_WEIGHT, Sketch
+
+__all__ = ["MAX_CELLS", "Cap", "CappedSketch"]
+
+MAX_CELLS = 1 << 21
+"""The default: 2,097,152 cells, which in three dimensions need a little over 1 GB."""
+
+_COARSEST = 1100  # beyond all doubles
+
+
+@dataclass(frozen=True)
+class Cap:
+    """What decides where a sketch becomes coarse; sketches are merged only under the same one.
+
+    Attributes
+    ----------
+    max_cells : int
+    seed : int
+    random_shift : bool
+    boxed : bool
+        Whether the grid has a root box, under which nothing is made coarser.
+    """
+
+    max_cells: int
+    seed: int
+    random_shift: bool = True
+    boxed: bool = False
+
+    def place(self, n_features: int) -> Grid:
+        """Grid of the seed; its root is of no account."""
+        zero = np.zeros(n_features)
+        return place_grid(zero, zero, self.seed, random_shift=self.random_shift)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CappedSketch:
+    """Distinct rows with counts, or cells with counts, each with the smallest row in it. Immutable.
+
+    Attributes
+    ----------
+    cap : Cap
+    rows : ndarray of shape (n, n_features), dtype float64
+        Sorted as in `Sketch`, or in the Z-order of `words`.
+    weight : ndarray of shape (n,), dtype int64
+    lower, upper : ndarray of shape (n_features,), dtype float64
+        Bounding box of all rows that were added.
+    exponent : int or None
+        Cells have side ``2**exponent`` in scaled units; None while rows are exact.
+    words : ndarray of shape (n, n_features), dtype uint64, or None
+        The cells of the rows, modulo 2^64.
+    """
+
+    cap: Cap
+    rows: NDArray[np.float64]
+    weight: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    exponent: int | None = None
+    words: NDArray[np.uint64] | None = None
+
+    @classmethod
+    def empty(cls, cap: Cap, n_features: int) -> Self:
+        """Sketch of no rows."""
+        none = Sketch.empty(n_features)
+        bounds = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+        return cls(cap, none.rows, none.weight, *bounds)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.rows.shape[1])
+
+    @property
+    def total_weight(self) -> int:
+        """Number of rows that were added."""
+        return int(self.weight.sum())
+
+    @property
+    def extent(self) -> Extent | None:
+        """What places the grid of a coarse sketch: the rows that were added, not those left."""
+        if self.exponent is None:
+            return None
+        return Extent(self.lower, self.upper, self.exponent)
+
+    def __len__(self) -> int:
+        """Return the number of distinct rows or cells."""
+        return self.weight.size
+
+    def __repr__(self) -> str:
+        """Name the sketch by its sizes."""
+        what = "distinct rows" if self.exponent is None else f"cells of side 2^{self.exponent}"
+        return f"CappedSketch({len(self)} {what} of {self.total_weight} rows)"
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same rows or cells are there the same number of times, under the same cap."""
+        if not isinstance(other, CappedSketch):
+            return NotImplemented
+        a, b = self.settle(), other.settle()
+        return (a.cap, a.exponent) == (b.cap, b.exponent) and all(
+            np.array_equal(getattr(a, name), getattr(b, name))
+            for name in ("rows", "weight", "lower", "upper")
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def add(self, sketch: Sketch) -> "CappedSketch":
+        """Add the rows of a sketch."""
+        return self.add_rows(sketch.rows, sketch.weight)
+
+    def add_rows(self, rows: NDArray[np.float64], weight: NDArray[np.int64]) -> "CappedSketch":
+        """Add rows, finite and with positive weights; O(n + cells) time."""
+        if rows.shape[0] == 0:
+            return self
+        if self.exponent is None:
+            exact = Sketch.from_rows(rows, weight)
+            bounds = exact.rows.min(axis=0), exact.rows.max(axis=0)
+            return self + CappedSketch(self.cap, exact.rows, exact.weight, *bounds)._capped()
+        rows = rows + 0.0  # -0.0 becomes 0.0
+        bounds = rows.min(axis=0), rows.max(axis=0)
+        part = CappedSketch(self.cap, rows, weight, *bounds, self.exponent)
+        return self + part._group(self.exponent)
+
+    def __add__(self, other: "CappedSketch") -> "CappedSketch":
+        """Sketch of the rows of both."""
+        if self.cap != other.cap or self.n_features != other.n_features:
+            raise ValueError(
+                "Sketches must come from the same grid and cap to be merged; got "
+                f"{self.cap}, {self.n_features} columns, and {other.cap}, {other.n_features} "
+                "columns. Make all of them with the same seed, random_shift and max_cells."
+            )
+        if self.total_weight + other.total_weight > MAX_WEIGHT:
+            raise ValueError("A sketch holds at most 2^53 rows, repeats included.")
+        if len(self) == 0 or len(other) == 0:
+            return self if len(other) == 0 else other
+        lower = np.minimum(self.lower, other.lower)
+        upper = np.maximum(self.upper, other.upper)
+        if self.exponent is None and other.exponent is None:
+            exact = Sketch(self.rows, self.weight) + Sketch(other.rows, other.weight)
+            return CappedSketch(self.cap, exact.rows, exact.weight, lower, upper)._capped()
+        least = CappedSketch(self.cap, self.rows, self.weight, lower, upper)._least_exponent()
+        exponent = max(least, *(e for e in (self.exponent, other.exponent) if e is not None))
+        a, b = self._group(exponent), other._group(exponent)
+        return replace(_merge(a, b), lower=lower, upper=upper)._coarsen()
+
+    def remove(self, sketch: Sketch) -> "CappedSketch":
+        """Remove rows: an error once cells stand for them."""
+        raise ValueError(
+            f"Rows cannot be forgotten any more: there were more than max_cells="
+            f"{self.cap.max_cells} distinct ones, so {len(self)} cells of the grid stand for them, "
+            "and a cell does not know its rows. Fit again with a larger max_cells to remove rows."
+        )
+
+    def settle(self) -> "CappedSketch":
+        """Put the rows in the order of `Sketch`."""
+        if self.words is None:
+            return self
+        ordered = Sketch.from_rows(self.rows, self.weight)
+        return replace(self, rows=ordered.rows, weight=ordered.weight, words=None)
+
+    def content(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Rows and weights of a settled sketch."""
+        return self.rows, self.weight.astype(np.float64)
+
+    def _capped(self) -> "CappedSketch":
+        """Group exact rows into cells where there are too many."""
+        if len(self) <= self.cap.max_cells:
+            return self
+        return self._group(self._least_exponent())._coarsen()
+
+    def _least_exponent(self) -> int:
+        """Exponent from which on cells, numbered modulo 2^64, cannot be mistaken."""
+        largest = max(float(np.abs(self.lower).max()), float(np.abs(self.upper).max()))
+        return math.frexp(largest * self.cap.place(self.n_features).scale)[1] - 61
+
+    def _group(self, exponent: int) -> "CappedSketch":
+        """Sort rows into cells of a side, no smaller than those they are in."""
+        if self.words is not None and self.exponent == exponent:
+            return self
+        if self.cap.boxed:
+            raise ValueError(
+                f"There are more than max_cells={self.cap.max_cells} distinct rows, and with a "
+                "root_box they are not made coarser. Give a larger max_cells, or no root_box."
+            )
+        words = self.cap.place(self.n_features).cell_numbers(self.rows, exponent)
+        out = np.empty_like(words), np.empty_like(self.rows), np.empty_like(self.weight)
+        found = group_cells(
+            read_only(words), read_only(self.rows), read_only(self.weight), z_order(words), *out
+        )
+        return self._with_cells(found, *out, exponent)
+
+    def _coarsen(self) -> "CappedSketch":
+        """Double the side of cells until there are few enough."""
+        sketch, max_cells = self, self.cap.max_cells
+        while len(sketch) > max_cells:
+            assert sketch.words is not None
+            assert sketch.exponent is not None
+            counts = common_bits(read_only(sketch.words))
+            cells = 1 + np.cumsum(counts[::-1])[::-1]  # at k = 0, 1, ... 63 doublings
+            few = np.flatnonzero(cells <= max_cells)
+            sketch = sketch._group(sketch.exponent + (int(few[0]) if few.size else 63))
+            if sketch.exponent is not None and sketch.exponent > _COARSEST:
+                raise ValueError(
+                    f"max_cells={max_cells} cannot be reached: {len(sketch)} cells are left "
+                    f"however large they are. Give at least max_cells={len(sketch)}."
+                )
+        return sketch
+
+    def _with_cells(
+        self,
+        found: int,
+        words: NDArray[np.uint64],
+        rows: NDArray[np.float64],
+        weight: NDArray[np.int64],
+        exponent: int,
+    ) -> "CappedSketch":
+        words, rows, weight = words[:found], rows[:found], weight[:found]
+        if rows.base is not None and found < rows.base.shape[0] * 3 // 4:
+            words, rows, weight = words.copy(), rows.copy(), weight.copy()
+        return replace(self, rows=rows, weight=weight, words=words, exponent=exponent)
+
+
+def _merge(a: CappedSketch, b: CappedSketch) -> CappedSketch:
+    """Merge cells of the same side."""
+    assert a.words is not None
+    assert b.words is not None
+    assert a.exponent is not None
+    size = len(a) + len(b)
+    words = np.empty((size, a.n_features), dtype=np.uint64)
+    rows, weight = np.empty(words.shape), np.empty(size, dtype=np.int64)
+    found = merge_cells(
+        *(read_only(array) for array in (a.words, a.rows, a.weight)),
+        *(read_only(array) for array in (b.words, b.rows, b.weight)),
+        words,
+        rows,
+        weight,
+    )
+    return a._with_cells(found, words, rows, weight, a.exponent)

@@ -1,0 +1,135 @@
+"""The rows that a model holds, and the changes to them that are still to be worked in.
+
+Changes are kept as sketches of their own whose weights may be negative, each more than twice as
+large as the next: a change costs the changed rows, and a row is worked in O(log n) times at most.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.grid.place import Extent
+from holdfast.rows.order import RowOrder
+from holdfast.rows.sketch import MAX_WEIGHT, Sketch, name_missing, whole_weights
+
+__all__ = ["RowLog"]
+
+
+@dataclass(frozen=True, eq=False)
+class RowLog:
+    """Rows as they were given to a fit, and sketches of what came and went since. Immutable.
+
+    Attributes
+    ----------
+    given : tuple of (rows, weight) or None
+        Rows of a fit, not sketched yet: that waits until it is needed.
+    refusal : str
+        Why the rows given cannot be counted; empty if they can.
+    layers : tuple of Sketch
+        Largest first; weights count up or down.
+    total_weight : int
+        Number of rows, repeated ones included.
+    row_order : RowOrder or None
+        Finds rows among those given; without it they are sketched before the first removal.
+    """
+
+    given: tuple[NDArray[np.float64], NDArray[np.float64] | None] | None = None
+    refusal: str = ""
+    layers: tuple[Sketch, ...] = ()
+    total_weight: int = 0
+    row_order: RowOrder | None = None
+
+    @classmethod
+    def from_fit(
+        cls,
+        rows: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        row_order: RowOrder | None = None,
+    ) -> Self:
+        """Keep rows and weights as they are; both are copied."""
+        given = rows.copy(), None if weight is None else weight.copy()
+        for array in given:
+            if array is not None:
+                array.flags.writeable = False
+        row_order = None if row_order is None else row_order.kept()
+        if weight is None:
+            return cls(given, total_weight=rows.shape[0], row_order=row_order)
+        try:
+            total = int(whole_weights(weight, rows.shape[0]).sum())
+        except ValueError as error:
+            return cls(given, refusal=str(error))
+        return cls(given, total_weight=total, row_order=row_order)
+
+    def add(self, sketch: Sketch) -> "RowLog":
+        """Add rows."""
+        self._check_counted()
+        total = self.total_weight + sketch.total_weight
+        if total > MAX_WEIGHT:
+            raise ValueError(f"A model holds at most 2^53 rows, repeats included; got {total}.")
+        return replace(self, layers=_stack(self.layers, sketch, 1), total_weight=total)
+
+    def remove(self, sketch: Sketch) -> "RowLog":
+        """Remove rows, all of which must be there; O(log n) a row."""
+        self._check_counted()
+        log = self if self.row_order is not None else self.sketch_given()
+        held = np.zeros(len(sketch), dtype=np.int64)
+        if log.given is not None and log.row_order is not None:
+            held += log.row_order.count(*log.given, sketch.rows)
+        for layer in log.layers:
+            held += layer.count(sketch.rows)
+        if (held < sketch.weight).any():
+            raise ValueError(name_missing(sketch.rows, sketch.weight, held))
+        return replace(
+            log,
+            layers=_stack(log.layers, sketch, -1),
+            total_weight=log.total_weight - sketch.total_weight,
+        )
+
+    def sketch_given(self) -> "RowLog":
+        """Turn the rows of a fit into a sketch."""
+        if self.given is None:
+            return self
+        layers: tuple[Sketch, ...] = (Sketch.from_rows(*self.given),)
+        for layer in self.layers:
+            layers = _stack(layers, layer, 1)
+        return replace(self, given=None, layers=layers, row_order=None)
+
+    @property
+    def extent(self) -> Extent | None:
+        """None: the rows themselves place the grid."""
+        return None
+
+    def content(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Rows and weights of a settled log: as given to a fit, or distinct and sorted."""
+        if self.given is not None:
+            rows, weight = self.given
+            return rows, np.ones(rows.shape[0]) if weight is None else weight
+        (sketch,) = self.layers
+        return sketch.rows, sketch.weight.astype(np.float64)
+
+    def settle(self) -> "RowLog":
+        """Work all changes in: one sketch is left, and its weights are positive."""
+        if not self.layers:
+            return self
+        settled = self.sketch_given()
+        if len(settled.layers) <= 1:
+            return settled
+        *others, merged = settled.layers
+        for layer in reversed(others):
+            merged = layer.combine(merged, 1)
+        return replace(settled, layers=(merged,))
+
+    def _check_counted(self) -> None:
+        if self.refusal:
+            raise ValueError(self.refusal)
+
+
+def _stack(layers: tuple[Sketch, ...], change: Sketch, sign: int) -> tuple[Sketch, ...]:
+    """Put a change on top; merge layers until each is more than twice as large as the next."""
+    top = change if sign > 0 else Sketch.empty(change.n_features).combine(change, sign)
+    while layers and len(layers[-1]) <= 2 * len(top):
+        top = layers[-1].combine(top, 1)
+        layers = layers[:-1]
+    return (*layers, top) if len(top) or not layers else layers

@@ -1,0 +1,117 @@
+"""The order into which a fit has brought its rows, kept so that any row can be found again."""
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._machine.jit import read_only
+from holdfast.grid.place import Grid
+from holdfast.rows._order_kernels import count_equal_rows, halve_ranges
+
+__all__ = ["CellPlaces", "Places", "RowOrder"]
+
+
+class Places(Protocol):
+    """What a fit has sorted rows by: equal rows have equal places."""
+
+    def of_held(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
+        """Places of rows of the fit, compared as in Z-order; shape (n, any)."""
+
+    def of_any(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """Places of any rows, and which of them can be among those of the fit at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellPlaces:
+    """The finest cells of a grid."""
+
+    grid: Grid
+
+    def of_held(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
+        """Coordinates of rows in the root cells."""
+        return self.grid.locate(rows)
+
+    def of_any(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """Coordinates of any rows, and whether they lie in the root cells."""
+        return self.grid.locate_any(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class RowOrder:
+    """Rows by place. Costs 4 bytes a row, and nothing to make: the fit has sorted them anyway.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n,), dtype int32
+        Rows of the fit, those of one place together.
+    places : Places
+    alike : bool
+        Whether rows of one place are always equal.
+    """
+
+    order: NDArray[np.int32]
+    places: Places
+    alike: bool
+
+    def among(self, numbers: NDArray[np.int64]) -> "RowOrder":
+        """Count rows anew where the fit had seen only those with these numbers."""
+        return replace(self, order=numbers[self.order].astype(np.int32))
+
+    def kept(self) -> "RowOrder":
+        """Let go of everything that the order is only a part of."""
+        order = self.order if self.order.base is None else self.order.copy()
+        order.flags.writeable = False
+        return replace(self, order=order)
+
+    def count(
+        self,
+        rows: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        wanted: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """How often each wanted row is among `rows`, the rows of the fit: O(log n) each.
+
+        Also the rows of its place, where these have weights or are not `alike`.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_features), dtype float64
+        weight : ndarray of shape (n,), dtype float64, or None
+            Whole numbers.
+        wanted : ndarray of shape (m, n_features), dtype float64
+
+        Returns
+        -------
+        ndarray of shape (m,), dtype int64
+        """
+        total = np.zeros(wanted.shape[0], dtype=np.int64)
+        places, possible = self.places.of_any(wanted)
+        low, high = self._search(rows, places[possible])
+        counted = np.zeros(low.size, dtype=np.int64)
+        weights = np.empty(0) if weight is None else weight
+        count_equal_rows(
+            read_only(rows),
+            read_only(self.order),
+            read_only(weights),
+            low,
+            high,
+            self.alike,
+            np.ascontiguousarray(wanted[possible]),
+            counted,
+        )
+        total[possible] = counted
+        return total
+
+    def _search(
+        self, rows: NDArray[np.float64], places: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where in `order` each place begins and ends."""
+        low = np.zeros(2 * places.shape[0], dtype=np.int64)
+        high = np.full(low.size, self.order.size)
+        for _ in range(self.order.size.bit_length()):
+            middle = np.minimum((low + high) // 2, self.order.size - 1)  # also of those that ended
+            held = self.places.of_held(rows[self.order[middle]])
+            halve_ranges(low, high, held, places)
+        return low[: places.shape[0]], low[places.shape[0] :]

@@ -1,0 +1,1 @@
+"""Bytes on disk: a checked, versioned archive of arrays."""

@@ -1,0 +1,353 @@
+"""Arrays and JSON in one checked file: what models on disk are made of.
+
+An archive is an uncompressed `.npz` file (``numpy.load(path, allow_pickle=False)`` reads its arrays
+without holdfast) with a description in JSON. Its bytes are documented in docs/file_format.md.
+"""
+
+import hashlib
+import json
+import math
+import os
+import re
+import stat
+import zlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._machine.files import write_whole
+from holdfast.storage.layout import (
+    DESCRIPTION,
+    MAX_DEPTH,
+    MAX_DESCRIPTION,
+    Member,
+    array_header,
+    directory,
+    encode_description,
+    is_deep,
+    local_header,
+)
+
+__all__ = ["FORMAT_VERSION", "Archive", "DamagedFile", "read_archive", "write_archive"]
+
+FORMAT_VERSION = 1
+"""Raised when an older holdfast could misread what is written; see docs/file_format.md."""
+
+_FORMAT = "holdfast"
+_FIELDS = {"arrays", "format", "holdfast", "kind", "metadata", "version"}
+_DTYPES = {
+    np.dtype(code).str: np.dtype(code)
+    for code in ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
+}
+_NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
+_MAX_NAME = 100
+_MAX_ARRAYS = 256
+_MAX_NDIM = 8
+_MAX_BYTES = 1 << 62
+_AGAIN = "Restore a copy of it, or make it again"
+_NEWER = "Update holdfast to read it"
+
+
+class DamagedFile(ValueError):
+    """A file that cannot be loaded: damaged, of another kind, or written by a newer holdfast.
+
+    Attributes
+    ----------
+    path : str
+    problem : str
+        What is wrong with it.
+    advice : str
+        What to do.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], problem: str, advice: str = _AGAIN) -> None:
+        self.path, self.problem, self.advice = os.fspath(path), problem, advice
+        super().__init__(self.path, problem, advice)
+
+    def __str__(self) -> str:
+        """Say which file, what is wrong, what to do."""
+        return f"{self.path} cannot be loaded: {self.problem}. {self.advice}."
+
+
+class _Problem(Exception):
+    """What is wrong, and what to do; becomes a DamagedFile where the path is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """What an archive holds.
+
+    Attributes
+    ----------
+    kind : str
+        What it is, such as ``"hierarchy"``.
+    version : int
+        Version of the format.
+    metadata : dict
+        Plain JSON.
+    arrays : dict of str to ndarray
+        By name, in the machine's byte order.
+    written_by : str
+        The version of holdfast that wrote it.
+    """
+
+    kind: str
+    version: int
+    metadata: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    written_by: str
+
+
+@dataclass(frozen=True)
+class _Spec:
+    """What the description says about one array."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    checksum: str
+
+    @property
+    def header(self) -> bytes:
+        return array_header(self.dtype, self.shape)
+
+    def member(self, offset: int, crc: int = 0) -> Member:
+        size = len(self.header) + math.prod(self.shape) * self.dtype.itemsize
+        return Member(f"{self.name}.npy", offset, size, crc)
+
+
+def write_archive(
+    path: str | os.PathLike[str],
+    kind: str,
+    metadata: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+) -> None:
+    """Write arrays and metadata to one file, whole or not at all; equal contents, equal bytes.
+
+    Parameters
+    ----------
+    path : str or path-like
+    kind : str
+        Lower-case letters, digits and underscores.
+    metadata : mapping
+        Plain JSON: strings, finite numbers, True, False, None, lists, dicts with string keys.
+    arrays : mapping of str to ndarray
+        Booleans, integers, float32 or float64. Names as `kind`, in parts joined by dots.
+    """
+    stored = {name: _to_stored(name, arrays[name]) for name in sorted(arrays)}
+    description = {
+        "format": _FORMAT,
+        "version": FORMAT_VERSION,
+        "kind": kind,
+        "holdfast": version("holdfast"),
+        "metadata": metadata,
+        "arrays": {
+            name: {"dtype": a.dtype.str, "shape": list(a.shape), "blake2b": _checksum(a)}
+            for name, a in stored.items()
+        },
+    }
+    text = encode_description(description)
+    try:
+        specs = _read_description(text, None)[1]
+        if json.loads(text)["metadata"] != metadata:
+            raise _Problem("metadata is not plain JSON: it would be read back differently")
+    except _Problem as problem:
+        raise ValueError(f"cannot be stored: {problem.args[0]}.") from None
+
+    def write(file: IO[bytes]) -> None:
+        members = [Member(DESCRIPTION, 0, len(text), zlib.crc32(text))]
+        file.write(local_header(members[0]) + text)
+        for spec in specs:
+            data = _bytes_of(stored[spec.name])
+            members.append(spec.member(members[-1].end, zlib.crc32(data, zlib.crc32(spec.header))))
+            file.write(local_header(members[-1]) + spec.header)
+            file.write(data)
+        file.write(directory(members))
+
+    write_whole(path, write)
+
+
+def read_archive(path: str | os.PathLike[str], kinds: Collection[str] | None = None) -> Archive:
+    """Read a file of :func:`write_archive`.
+
+    Nothing in the file is executed and no length in it is trusted: time and memory are bounded by
+    the size of the file, plus about 100 MB for the description. Every byte is compared with its
+    checksum or with the only form it may have. Checksums find damage, not forgery: what the arrays
+    mean is for the caller to check.
+
+    Parameters
+    ----------
+    path : str or path-like
+    kinds : collection of str, default=None
+        What the file may be; anything where None.
+
+    Raises
+    ------
+    DamagedFile
+        Whatever is wrong with the content.
+    OSError
+        Where there is no file to read.
+    """
+    try:
+        with open(path, "rb") as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                raise _Problem("it is not a regular file")
+            return _read_from(file, about.st_size, kinds)
+    except _Problem as problem:
+        raise DamagedFile(path, *problem.args) from None
+
+
+def _read_from(file: IO[bytes], size: int, kinds: Collection[str] | None) -> Archive:
+    text = _read_text(file, size)
+    description, specs = _read_description(text, kinds)
+    first = Member(DESCRIPTION, 0, len(text), zlib.crc32(text))
+    planned = [first]
+    for spec in specs:
+        planned.append(spec.member(planned[-1].end))
+    whole = planned[-1].end + len(directory(planned))
+    if whole != size:
+        raise _Problem(f"it has {size} bytes, and {whole} by its own description")
+    arrays, members = {}, [first]
+    for spec in specs:
+        array, crc = _read_array(file, spec, members[-1].end)
+        arrays[spec.name] = array
+        members.append(spec.member(members[-1].end, crc))
+    tail = directory(members)
+    if file.read(len(tail) + 1) != tail:
+        raise _Problem("its table of contents does not match its contents")
+    return Archive(
+        description["kind"],
+        description["version"],
+        description["metadata"],
+        arrays,
+        description["holdfast"],
+    )
+
+
+def _read_text(file: IO[bytes], size: int) -> bytes:
+    """Read the first member, the description; its size is believed up to a limit."""
+    if size == 0:
+        raise _Problem("it is empty")
+    blank = local_header(Member(DESCRIPTION, 0, 0, 0))
+    head = file.read(len(blank))
+    length = int.from_bytes(head[-8:], "little")
+    if len(head) < len(blank) or length > min(size, MAX_DESCRIPTION):
+        raise _Problem("it does not begin like a file of holdfast")
+    text = file.read(length)
+    if head != local_header(Member(DESCRIPTION, 0, length, zlib.crc32(text))):
+        raise _Problem("its description is damaged, or it is no file of holdfast")
+    return text
+
+
+def _read_description(
+    text: bytes, kinds: Collection[str] | None
+) -> tuple[dict[str, Any], list[_Spec]]:
+    if len(text) > MAX_DESCRIPTION or is_deep(text):
+        raise _Problem(
+            f"its description is over {MAX_DESCRIPTION} bytes or {MAX_DEPTH} levels deep"
+        )
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _Problem("its description is not JSON") from None
+    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+        raise _Problem("it is no file of holdfast")
+    written_as = found.get("version")
+    if type(written_as) is not int or written_as < 1:
+        raise _Problem("its format version is not a positive integer")
+    if written_as > FORMAT_VERSION:
+        raise _Problem(
+            f"it was written by a newer holdfast, in version {written_as} of the format; "
+            f"this one reads up to version {FORMAT_VERSION}",
+            _NEWER,
+        )
+    _check_fields(found, text)
+    if kinds is not None and found["kind"] not in kinds:
+        known = " or ".join(sorted(kinds))
+        raise _Problem(
+            f"it holds a {found['kind']}, not a {known}", "Load it with what reads that kind"
+        )
+    return found, [_read_spec(name, found["arrays"][name]) for name in sorted(found["arrays"])]
+
+
+def _check_fields(found: dict[str, Any], text: bytes) -> None:
+    arrays = found.get("arrays")
+    if (
+        found.keys() != _FIELDS
+        or not isinstance(found["holdfast"], str)
+        or not isinstance(found["metadata"], dict)
+        or not isinstance(arrays, dict)
+        or len(arrays) > _MAX_ARRAYS
+        or not _is_name(found["kind"])
+    ):
+        raise _Problem(f"its description needs the fields {sorted(_FIELDS)}, of their types")
+    try:
+        canonical = encode_description(found) == text
+    except (ValueError, RecursionError):  # infinity, from a number beyond all doubles
+        canonical = False
+    if not canonical:  # repeated keys, other spellings: readers could disagree
+        raise _Problem("its description is not written as holdfast writes it")
+
+
+def _read_spec(name: str, found: object) -> _Spec:
+    if not _is_name(name) or not isinstance(found, dict):
+        raise _Problem(f"it describes an array with the name {name[:_MAX_NAME]!r}")
+    dtype, shape, checksum = found.get("dtype"), found.get("shape"), found.get("blake2b")
+    if (
+        found.keys() != {"dtype", "shape", "blake2b"}
+        or not isinstance(dtype, str)
+        or dtype not in _DTYPES
+        or not isinstance(checksum, str)
+    ):
+        raise _Problem(f"the array {name!r} needs a dtype of {sorted(_DTYPES)} and a checksum")
+    if (
+        not isinstance(shape, list)
+        or len(shape) > _MAX_NDIM
+        or not all(type(length) is int and length >= 0 for length in shape)
+        or math.prod(max(length, 1) for length in shape) > _MAX_BYTES // 8
+    ):
+        raise _Problem(f"the array {name!r} has an impossible shape")
+    return _Spec(name, _DTYPES[dtype], tuple(shape), checksum)
+
+
+def _read_array(file: IO[bytes], spec: _Spec, offset: int) -> tuple[NDArray[Any], int]:
+    """Read one member, whose size is known to fit into the file; also its CRC-32."""
+    head = file.read(len(local_header(spec.member(offset))))
+    header = file.read(len(spec.header))
+    array = np.empty(spec.shape, dtype=spec.dtype)
+    data = _bytes_of(array)
+    got = file.readinto(data) if len(data) else 0  # type: ignore[attr-defined]
+    crc = zlib.crc32(data, zlib.crc32(header))
+    if got != len(data) or _checksum(array) != spec.checksum:
+        raise _Problem(f"the array {spec.name!r} does not match its checksum")
+    if header != spec.header or head != local_header(spec.member(offset, crc)):
+        raise _Problem(f"the headers of the array {spec.name!r} are not what they should be")
+    if array.dtype == np.bool_ and array.view(np.uint8).max(initial=0) > 1:
+        raise _Problem(f"the array {spec.name!r} has booleans that are neither 0 nor 1")
+    return array.astype(spec.dtype.newbyteorder("="), copy=False), crc
+
+
+def _to_stored(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    dtype = array.dtype.newbyteorder("<")
+    if dtype.str not in _DTYPES:
+        raise TypeError(
+            f"the array {name!r} has dtype {array.dtype}; archives store {sorted(_DTYPES)}."
+        )
+    return np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
+
+
+def _bytes_of(array: NDArray[Any]) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _checksum(array: NDArray[Any]) -> str:
+    return hashlib.blake2b(_bytes_of(array), digest_size=32).hexdigest()
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and len(name) <= _MAX_NAME and bool(_NAME.fullmatch(name))

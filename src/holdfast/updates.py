@@ -1,0 +1,209 @@
+"""Rows that come and go: `partial_fit`, `forget`, and results that wait until they are asked for."""
+
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
+
+from holdfast._machine.hash import seed_from
+from holdfast.grid.place import Extent
+from holdfast.hierarchy import Hierarchy
+from holdfast.pipeline import cluster_rows
+from holdfast.rows.log import RowLog
+from holdfast.rows.sketch import Sketch
+
+__all__ = ["ChangingRows", "Held"]
+
+
+class Held(Protocol):
+    """The rows that a model holds; immutable."""
+
+    @property
+    def extent(self) -> Extent | None:
+        """What places the grid, where it is not the rows of `content`."""
+
+    def add(self, sketch: Sketch) -> "Held":
+        """Add rows."""
+
+    def remove(self, sketch: Sketch) -> "Held":
+        """Remove rows, all of which must be there."""
+
+    def settle(self) -> "Held":
+        """Work pending changes in, to be done before `content`."""
+
+    def content(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Rows, and the weight of each."""
+
+
+RESULTS = ("hierarchy_", "labels_", "center_indices_", "cluster_centers_")
+
+
+class ChangingRows:
+    """What an estimator needs to follow data that changes.
+
+    `fit` sets the results as plain attributes. An update removes them, and the properties of the
+    same names here compute them from the rows when they are next asked for.
+    """
+
+    random_state: Any
+    n_features_in_: int
+    seed_: int
+    epsilon_: float
+    _n_features_out: int
+    _held: Held
+    _recipe: Any
+
+    def partial_fit(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add rows. The hierarchy is that of a fit on all rows, built when it is next asked for.
+
+        Costs the rows that are added, not those that are there. Parameters count as they are now;
+        the seed stays the one of the first fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : Ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            Whole numbers of at least 0.
+
+        Returns
+        -------
+        self
+        """
+        return self._change(X, sample_weight, adding=True)
+
+    def forget(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Remove rows. The hierarchy is that of a fit on what is left, built when asked for.
+
+        Costs the rows that are removed, times a logarithm.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            All of them must be there, each as often as it is listed; if not, an error names those
+            that are not, and nothing changes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row goes. Whole numbers of at least 0.
+
+        Returns
+        -------
+        self
+        """
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError("This HierarchicalKMedian holds no rows yet that it could forget.")
+        return self._change(X, sample_weight, adding=False)
+
+    @property
+    def rows_(self) -> NDArray[np.float64]:
+        """The rows that `labels_` and `center_indices_` speak of; shape (n_rows, n_features).
+
+        After `fit` the rows given, in their order. After an update the distinct rows that are
+        left, sorted by the first column, then the second, and so on.
+        """
+        return self._held_rows()[0]
+
+    @property
+    def row_weights_(self) -> NDArray[np.float64]:
+        """How much each of `rows_` counts; shape (n_rows,), dtype float64."""
+        return self._held_rows()[1]
+
+    @cached_property
+    def hierarchy_(self) -> Hierarchy:
+        """All cuts, costs and centers."""
+        rows, weight = self._held_rows()
+        if rows.shape[0] == 0:
+            raise NotFittedError("All rows were forgotten; add some by partial_fit, or fit anew.")
+        settings = self._recipe.settings_for(rows, seed=self.seed_)
+        repeated = None if (weight == 1.0).all() else weight
+        return cluster_rows(rows, repeated, settings, self._held.extent)
+
+    @cached_property
+    def labels_(self) -> NDArray[np.int32]:
+        """``hierarchy_.cut(n_clusters)``."""
+        return self.hierarchy_.cut(self._n_features_out)
+
+    @cached_property
+    def center_indices_(self) -> NDArray[np.int64]:
+        """Which of `rows_` are centers."""
+        return self.hierarchy_.center_indices[: self._n_features_out]
+
+    @cached_property
+    def cluster_centers_(self) -> NDArray[np.float64]:
+        """The centers of the cut."""
+        centers: NDArray[np.float64] = self._held_rows()[0][self.center_indices_]
+        return centers
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there are rows or results."""
+        return "hierarchy_" in vars(self) or "_held" in vars(self)
+
+    def hold_rows(self, held: Held, recipe: Any, seed: int) -> None:
+        """Take over rows; results are computed from them when they are next asked for.
+
+        Parameters
+        ----------
+        held : Held
+        recipe : HierarchicalKMedian
+            The parameters that count, as a clone that nobody changes.
+        seed : int
+        """
+        for name in RESULTS:
+            vars(self).pop(name, None)
+        self._held, self._recipe, self.seed_ = held, recipe, seed
+        self.epsilon_ = recipe.check_parameters(np.empty((0, self.n_features_in_)))
+        self._n_features_out = int(recipe.n_clusters)
+
+    def _held_rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
+        self._check_held()
+        self._held = self._held.settle()
+        return self._held.content()
+
+    def _check_rows(self, X: ArrayLike, reset: bool = False) -> NDArray[np.float64]:
+        try:
+            # scikit-learn adds all values up, which may pass infinity where each is finite.
+            with np.errstate(invalid="ignore"):
+                rows: NDArray[np.float64] = validate_data(
+                    self, X, dtype=np.float64, order="C", reset=reset
+                )
+        except OverflowError:
+            raise ValueError("X must be finite doubles; it has an integer beyond them.") from None
+        except ValueError as error:
+            if not str(error).startswith("could not convert string"):
+                raise
+            raise ValueError(
+                f"X must be numbers: {error}. Leave out columns of text, or encode them as numbers."
+            ) from None
+        return rows
+
+    def _check_held(self) -> None:
+        if "_held" not in vars(self):
+            raise ValueError(
+                f"This {type(self).__name__} does not hold its rows: it was stored without them. "
+                "Fit it anew, or store it with its rows, to change them."
+            )
+
+    def _change(self, X: ArrayLike, sample_weight: ArrayLike | None, *, adding: bool) -> Self:
+        before = dict(vars(self))
+        try:
+            first = not self.__sklearn_is_fitted__()
+            rows = self._check_rows(X, reset=first)
+            recipe: Any = clone(self)
+            recipe.check_parameters(rows if adding else rows[:0])
+            if not first:
+                self._check_held()
+            held = RowLog() if first else self._held
+            sketch = Sketch.from_rows(rows, sample_weight)
+            held = held.add(sketch) if adding else held.remove(sketch)
+            self.hold_rows(held, recipe, seed_from(self.random_state) if first else self.seed_)
+        except BaseException:
+            self.__dict__ = before  # nothing half-done remains
+            raise
+        return self

@@ -1,0 +1,215 @@
+"""One look for all figures: sizes, labels at the ends of lines, files.
+
+Methods differ by color, by marker and by dashes, so that they can be told apart with any color
+vision and in grey. Labels stand at the ends of lines; a thin leader shows which.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._machine.files import write_whole
+from holdfast_paper.methods import METHODS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "EndLabel",
+    "darken",
+    "dodge",
+    "draw_banded_series",
+    "draw_series",
+    "label_ends",
+    "line_style",
+    "new_figure",
+    "save_figure",
+    "styled",
+    "use_log_scale",
+]
+
+_FACET = (3.7, 3.1)  # inches
+_LABEL_SIZE = 6.5
+_LABEL_GAP = 0.056  # of an axes' height
+_DODGE = 0.045  # of the step between two places on the x axis
+_RULES: Any = {
+    "font.size": 8.0,
+    "axes.titlesize": 9.0,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "svg.hashsalt": "holdfast",
+    "svg.fonttype": "none",
+}
+
+
+@dataclass(frozen=True)
+class EndLabel:
+    """A name for the end of a line."""
+
+    text: str
+    x: float
+    y: float
+    color: str
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in the common style; a clear error where matplotlib is missing."""
+    try:
+        from matplotlib import rc_context
+    except ImportError as error:
+        raise ImportError("figures need matplotlib: pip install 'holdfast[plot]'.") from error
+    with rc_context(_RULES):
+        yield
+
+
+def new_figure(n_facets: int, title: str, columns: int = 4) -> "tuple[Figure, list[Axes]]":
+    """Axes in a grid under one title."""
+    from matplotlib.figure import Figure
+
+    columns = min(columns, n_facets)
+    rows = -(-n_facets // columns)
+    size = (_FACET[0] * columns, _FACET[1] * rows + 0.35)
+    if n_facets == 1:
+        size = (6.0, 4.2)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    axes = list(grid.ravel())
+    for unused in axes[n_facets:]:
+        unused.set_axis_off()
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+    return figure, axes[:n_facets]
+
+
+def use_log_scale(axes: "Axes") -> None:
+    """Logarithmic y axis with plain numbers at 1, 2, 5, 10, ..."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def line_style(method: str) -> dict[str, Any]:
+    """Color, marker and dashes of a method."""
+    look = METHODS[method]
+    dashes = (0, look.dashes) if look.dashes else "-"
+    return {"color": look.color, "marker": look.marker, "linestyle": dashes}
+
+
+def draw_series(
+    axes: "Axes",
+    method: str,
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    **changes: Any,
+) -> EndLabel:
+    """Draw a line with its 95% interval at each point; return the label for its end.
+
+    Intervals are thin bars: bands of ten methods would cover each other and the lines.
+    """
+    style = {**line_style(method), "markersize": 3.8, "linewidth": 1.1, **changes}
+    color = METHODS[method].color
+    axes.vlines(x, low, high, color=color, linewidth=0.7, alpha=0.6, zorder=1.5)
+    axes.plot(x, y, **style)
+    return EndLabel(METHODS[method].label, float(x[-1]), float(y[-1]), color)
+
+
+def draw_banded_series(
+    axes: "Axes",
+    method: str,
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    **changes: Any,
+) -> EndLabel:
+    """Draw a line of many points with its 95% band, which must be narrow."""
+    style = {**line_style(method), "markersize": 3.8, "linewidth": 1.1, **changes}
+    color = METHODS[method].color
+    axes.plot(x, y, **style)
+    axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
+    return EndLabel(METHODS[method].label, float(x[-1]), float(y[-1]), color)
+
+
+def dodge(x: NDArray[np.float64], i: int, n: int) -> NDArray[np.float64]:
+    """Places of series i of n, a little aside, so that bars do not hide each other."""
+    step = float(np.diff(x).min()) if x.size > 1 else 1.0
+    return x + (i - (n - 1) / 2.0) * _DODGE * step
+
+
+def label_ends(axes: "Axes", labels: list[EndLabel]) -> None:
+    """Write names right of the axes, apart from each other, each tied to the end of its line.
+
+    Names keep the order of the ends, and leaders go to where names begin: none crosses a name.
+    """
+    if not labels:
+        return
+    axes.autoscale_view()  # else limits are settled only when the figure is drawn
+    to_share = axes.transData + axes.transAxes.inverted()
+    ends = [to_share.transform((label.x, label.y)) for label in labels]
+    places = _spread(np.array([end[1] for end in ends]))
+    for label, end, place in zip(labels, ends, places, strict=True):
+        axes.annotate(
+            label.text, xy=(end[0], end[1]), xytext=(1.09, place), xycoords="axes fraction",
+            textcoords="axes fraction", fontsize=_LABEL_SIZE, color=darken(label.color), va="center",
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-", "linewidth": 0.5, "color": label.color, "shrinkA": 1,
+                "shrinkB": 2, "relpos": (0.0, 0.5),
+            },
+        )  # fmt: skip
+
+
+def darken(color: str) -> tuple[float, float, float]:
+    """Return the color of a name: letters are thinner than lines and need more contrast."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(color)
+    return 0.78 * red, 0.78 * green, 0.78 * blue
+
+
+def _spread(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Places nearest to the wanted ones, in their order, at least a gap apart, near the axes.
+
+    Names that are too close form a block around the mean of what they want; blocks that touch
+    become one.
+    """
+    order = np.argsort(wanted, kind="stable")
+    blocks: list[list[float]] = []  # of wanted places, less the gaps before them
+    for i, one in enumerate(np.clip(wanted[order], 0.0, 1.0)):
+        blocks.append([float(one) - i * _LABEL_GAP])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            last = blocks.pop()
+            blocks[-1] += last
+    starts = np.concatenate([np.full(len(block), np.mean(block)) for block in blocks])
+    highest = 1.0 - (wanted.size - 1) * _LABEL_GAP
+    starts = np.clip(starts, min(0.0, highest), max(0.0, highest))
+    found = np.empty(wanted.size)
+    found[order] = starts + np.arange(wanted.size) * _LABEL_GAP
+    return found
+
+
+def save_figure(figure: "Figure", folder: Path, name: str) -> None:
+    """Write PNG and SVG, whole or not at all, without a date."""
+    write_whole(
+        folder / f"{name}.png",
+        lambda file: figure.savefig(file, format="png", dpi=130, metadata={"Software": None}),
+    )
+    write_whole(
+        folder / f"{name}.svg",
+        lambda file: figure.savefig(file, format="svg", metadata={"Date": None}),
+    )
