@@ -97,7 +97,7 @@ def run_audit(X: Array, method: str) -> Any:
     """Sensitivity of a peer, one process: 41 fits and what we add to them."""
     from holdfast import average_sensitivity, clusterers
 
-    peer = clusterers.CONSTRUCTORS[method]()
+    peer = clusterers.METHODS[method].build()
     return average_sensitivity(peer, X, n_clusters=[16], delete=[1], trials=40, repeats=1, n_jobs=1)
 
 

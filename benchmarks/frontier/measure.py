@@ -20,7 +20,7 @@ from methods import KS, REFERENCE, Method
 from numpy.typing import NDArray
 
 from holdfast import k_median_cost
-from holdfast.clusterers.k_median import KMedianClusterer
+from holdfast.clusterers.adapt import KMedianClusterer
 from holdfast.clusterers.protocol import Clusterer
 from holdfast.stability.deletions import matched_after_deletions
 from holdfast.stability.keys import keyed_generator, repeat_seeds

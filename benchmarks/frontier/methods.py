@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from holdfast import HierarchicalKMedian, clusterers
-from holdfast.clusterers.k_median import KMedianClusterer
+from holdfast.clusterers.adapt import KMedianClusterer
 from holdfast.clusterers.protocol import Clusterer, Cuttable
 
 KS = (4, 8, 16)

@@ -9,7 +9,7 @@ import pytest
 
 import holdfast as library
 from holdfast import cli, clusterers
-from holdfast.cli.audit import METHODS
+from holdfast.clusterers import METHODS
 
 FAST = ("--columns", "height,width", "--trials", 4, "--repeats", 2, "--jobs", 1)
 
@@ -22,7 +22,7 @@ def rows_of(path):
 
 def test_audit_measures_what_the_library_measures(holdfast, people):
     done = holdfast(
-        "audit", people, *FAST, "--methods", "ours,ward", "-k", "3,4", "--delete", "1,5%", "--json",
+        "audit", people, *FAST, "--methods", "tree,ward", "-k", "3,4", "--delete", "1,5%", "--json",
         "-o", "audit.csv",
     )  # fmt: skip
     assert done.code == 0, done.err
@@ -32,7 +32,7 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
     assert len(found) == 8
     x = rows_of(people)
     for method, clusterer in (
-        ("ours", library.HierarchicalKMedian()),
+        ("tree", library.HierarchicalKMedian()),
         ("ward", clusterers.ward_linkage()),
     ):
         r = library.average_sensitivity(
@@ -115,17 +115,17 @@ def test_a_method_that_fails_does_not_stop_the_others(holdfast, people, monkeypa
     def fail():
         raise MemoryError
 
-    monkeypatch.setattr(clusterers, "bisecting_kmeans", fail)
-    done = holdfast("audit", people, *FAST, "--methods", "bisecting,ward", "-k", 3)
+    monkeypatch.setattr(clusterers.flat, "bisecting_kmeans", fail)
+    done = holdfast("audit", people, *FAST, "--methods", "bisecting_kmeans,ward", "-k", 3)
     assert done.code == 1
     assert "ward" in done.out
-    assert "1 of the methods failed. bisecting: not enough memory" in done.err
+    assert "1 of the methods failed. bisecting_kmeans: not enough memory" in done.err
 
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (["--methods", "ours,wards"], "--methods knows ours, ours-euclidean"),
+        (["--methods", "tree,wards"], "--methods knows means, medoids"),
         (["--delete", "100%"], "--delete must be"),
         (["--delete", "none"], "--delete must be"),
         (["-k", "58", "--delete", "5%"], "at most the number of rows left"),

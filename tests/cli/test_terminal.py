@@ -116,15 +116,15 @@ def test_files_in_parts(on_terminal, rows, name):
 
 def test_an_audit_is_one_bar_over_all_methods(on_terminal, rows):
     lines = on_terminal(
-        "audit", "rows.csv", "--methods", "ours-euclidean,ours", "-k", 3, "--delete", "5%",
+        "audit", "rows.csv", "--methods", "medoids,tree", "-k", 3, "--delete", "5%",
         "--trials", 8, "--jobs", 1,
     )  # fmt: skip
-    seen = re.findall(r"(ours[-a-z]*) \(. of 2\).* (\d+)%", "\n".join(lines))
+    seen = re.findall(r"(medoids|tree) \(. of 2\).* (\d+)%", "\n".join(lines))
     shares = [int(share) for _, share in seen]
-    assert {name for name, _ in seen} == {"ours-euclidean", "ours"}
+    assert {name for name, _ in seen} == {"medoids", "tree"}
     assert shares == sorted(shares), "the bar went back"
     assert 0 < shares[0] < shares[-1] == 100
-    assert shown_left(lines, "ours-euclidean")
+    assert shown_left(lines, "medoids")
 
 
 def test_a_search_tells_of_each_fit(on_terminal, rows):

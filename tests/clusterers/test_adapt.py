@@ -17,22 +17,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import HierarchicalKMedian
-from holdfast.clusterers import CONSTRUCTORS, Clusterer, as_clusterer, clnss, hdbscan, kmeans
-from holdfast.clusterers.copies import fresh_copy
+from holdfast.clusterers import METHODS, Clusterer, as_clusterer, clnss, hdbscan, kmeans
+from holdfast.clusterers.adapt import fresh_copy
 
 rng = np.random.RandomState(23)
 ROWS = rng.standard_normal((50, 2)) + 7.0 * rng.randint(0, 4, size=(50, 1))
 
-RANDOMIZED = {"bisecting_kmeans", "kmeans", "clnss"}
+RANDOMIZED = {"means", "medoids", "tree", "clnss", "bisecting_kmeans", "kmeans", "minibatch_kmeans"}
+FLAT = {"bisecting_kmeans", "kmeans", "minibatch_kmeans", "birch"}
 
 
-@pytest.mark.parametrize("name", CONSTRUCTORS)
+@pytest.mark.parametrize("name", METHODS)
 def test_ready_made_clusterers(name):
-    clusterer = CONSTRUCTORS[name]()
+    clusterer = METHODS[name].build()
     assert isinstance(clusterer, Clusterer)
     assert clusterer.name
     assert clusterer.randomized == (name in RANDOMIZED)
-    assert clusterer.hierarchical == (name not in {"bisecting_kmeans", "kmeans", "birch"})
+    assert clusterer.hierarchical == (name not in FLAT)
     before = ROWS.copy()
     fitted = clusterer.fit(ROWS, 3)
     for k in (1, 2, 5):
@@ -55,7 +56,7 @@ def test_ready_made_clusterers(name):
 )
 def test_labels_are_those_of_scikit_learn(name, expected):
     for k, seed in ((2, 0), (4, 7)):
-        labels = CONSTRUCTORS[name]().fit(ROWS, seed).cut(k)
+        labels = METHODS[name].build().fit(ROWS, seed).cut(k)
         np.testing.assert_array_equal(labels, expected(k, seed).fit_predict(ROWS))
 
 
@@ -94,7 +95,7 @@ def test_our_estimator_stops_at_the_largest_k_with_the_same_cuts(cost):
 
 
 def test_a_clusterer_stays_itself_and_learns_the_largest_k():
-    single = CONSTRUCTORS["single"]()
+    single = METHODS["single"].build()
     assert as_clusterer(single, max_clusters=4) is single
     assert as_clusterer(clnss(), max_clusters=4).fit(ROWS, 0).n_centers == 4
 

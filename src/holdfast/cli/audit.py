@@ -19,6 +19,7 @@ from holdfast.cli.options import (
 )
 from holdfast.cli.parse import check_counts, parse_amounts, parse_counts, parse_names, parse_seed
 from holdfast.cli.problems import InputProblem, Unsuccessful, blame_input
+from holdfast.clusterers.registry import METHODS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,30 +28,15 @@ if TYPE_CHECKING:
     from holdfast.cli.dataset import Dataset
     from holdfast.clusterers import Clusterer
 
-__all__ = ["EXAMPLES", "METHODS", "audit"]
+__all__ = ["EXAMPLES", "audit"]
 
 EXAMPLES = (
-    "holdfast audit wine.csv --methods ours,ward -k 4 --delete 5% --trials 5",
+    "holdfast audit wine.csv --methods means,ward -k 4 --delete 5% --trials 5",
     "holdfast audit wine.csv --methods ward,kmeans -k 4 --trials 5 --json",
     "holdfast audit wine.csv --methods single -k 2,4 --checkpoint runs -o a.csv",
 )
 
-METHODS = (
-    "ours",
-    "ours-euclidean",
-    "ours-refined",
-    "clnss",
-    "single",
-    "complete",
-    "average",
-    "ward",
-    "bisecting",
-    "kmeans",
-    "birch",
-    "hdbscan",
-)
 _MEASURES = ("moved_share", "moved", "symmetric_difference")
-_QUADRATIC = ("complete", "average")
 _MOST_QUADRATIC = 30_000  # rows: 3.6 GB of distances
 
 
@@ -73,7 +59,7 @@ def audit(
     talk: TalkOptions,
     methods: Annotated[
         str, typer.Option("--methods", metavar="M,M,...", help=f"Some of {', '.join(METHODS)}.")
-    ] = "ours,ours-euclidean,ward,average,complete,single,bisecting",
+    ] = "means,medoids,tree,ward,average,complete,single,bisecting_kmeans",
     clusters: Clusters = "8",
     delete: Annotated[
         str,
@@ -146,15 +132,7 @@ def _check_methods(text: str, measure: str) -> dict[str, Callable[[], Any]]:
     for name in names:
         if name not in METHODS:
             raise InputProblem(f"--methods knows {', '.join(METHODS)}; got {name!r}.")
-    from holdfast import HierarchicalKMedian, clusterers
-
-    special: dict[str, Callable[[], Any]] = {
-        "ours": HierarchicalKMedian,
-        "ours-euclidean": lambda: HierarchicalKMedian(cost="euclidean"),
-        "ours-refined": lambda: HierarchicalKMedian(cost="euclidean", refine=True),
-        "bisecting": clusterers.bisecting_kmeans,
-    }
-    return {name: special.get(name) or clusterers.CONSTRUCTORS[name] for name in names}
+    return {name: METHODS[name].build for name in names}
 
 
 def _read(
@@ -176,7 +154,7 @@ def _read(
     if sample is not None and sample < rows.shape[0]:
         rows = rows[keyed_sample(rows, sample, seed, "audit")]
         console.notice(f"measured on a sample of {sample:,} rows.")
-    heavy = [name for name in chosen if name in _QUADRATIC]
+    heavy = [name for name in chosen if METHODS[name].quadratic]
     if heavy and rows.shape[0] > _MOST_QUADRATIC:
         raise InputProblem(
             f"{' and '.join(heavy)} linkage need a distance for every pair of {rows.shape[0]:,} "

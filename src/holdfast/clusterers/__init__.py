@@ -1,32 +1,35 @@
 """Every clusterer behind one protocol: ``fit(X, seed)``, then ``cut(k)``.
 
-Data flow: whatever a user has (our estimator, scikit-learn's, an object, a function) ->
-`as_clusterer` -> `Clusterer`; ready-made peers come from the constructors. `holdfast.stability`
-sees nothing but the protocol.
+Data flow: a method's name -> `METHODS` -> `Clusterer`; anything else that clusters (an estimator of
+this library or of scikit-learn, an object, a function) -> `as_clusterer` -> `Clusterer`.
+`holdfast.stability` knows nothing but the protocol.
 
 Invariants: `fit` never changes the object it was made from, and the result depends on the rows and
-the seed only. Cuts of linkages have exactly k clusters, ties or not.
+the seed only. Cuts of linkages have exactly k clusters, with or without ties.
 """
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from holdfast.clusterers.adapt import as_clusterer
-from holdfast.clusterers.flat import birch, bisecting_kmeans, hdbscan, kmeans
-from holdfast.clusterers.k_median import clnss
-from holdfast.clusterers.linkage import (
-    average_linkage,
-    complete_linkage,
-    cut_linkage,
-    single_linkage,
-    ward_linkage,
-)
-from holdfast.clusterers.protocol import Clusterer, Cuttable
+from holdfast.clusterers.registry import METHODS, Method
+
+if TYPE_CHECKING:
+    from holdfast.clusterers.adapt import as_clusterer, clnss
+    from holdfast.clusterers.flat import birch, bisecting_kmeans, hdbscan, kmeans, minibatch_kmeans
+    from holdfast.clusterers.linkage import (
+        average_linkage,
+        complete_linkage,
+        cut_linkage,
+        single_linkage,
+        ward_linkage,
+    )
+    from holdfast.clusterers.protocol import Clusterer, Cuttable
 
 __all__ = [
-    "CONSTRUCTORS",
+    "METHODS",
     "Clusterer",
     "Cuttable",
+    "Method",
     "as_clusterer",
     "average_linkage",
     "birch",
@@ -36,21 +39,26 @@ __all__ = [
     "cut_linkage",
     "hdbscan",
     "kmeans",
+    "minibatch_kmeans",
     "single_linkage",
     "ward_linkage",
 ]
 
-CONSTRUCTORS: Mapping[str, Callable[[], Clusterer]] = MappingProxyType(
-    {
-        "single": single_linkage,
-        "complete": complete_linkage,
-        "average": average_linkage,
-        "ward": ward_linkage,
-        "bisecting_kmeans": bisecting_kmeans,
-        "kmeans": kmeans,
-        "birch": birch,
-        "hdbscan": hdbscan,
-        "clnss": clnss,
-    }
-)
-"""All ready-made peers by name, for loops over them."""
+_HOMES = {
+    **dict.fromkeys(("as_clusterer", "clnss"), "adapt"),
+    **dict.fromkeys(("birch", "bisecting_kmeans", "hdbscan", "kmeans", "minibatch_kmeans"), "flat"),
+    **dict.fromkeys(("average_linkage", "complete_linkage", "cut_linkage"), "linkage"),
+    **dict.fromkeys(("single_linkage", "ward_linkage"), "linkage"),
+    **dict.fromkeys(("Clusterer", "Cuttable"), "protocol"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Lazy, so that the command line can list the methods without loading scikit-learn.
+    if name in _HOMES:
+        return getattr(import_module(f"holdfast.clusterers.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'holdfast.clusterers' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.clusterers.adapt import EstimatorClusterer, adapt_estimator
 
-__all__ = ["birch", "bisecting_kmeans", "hdbscan", "kmeans"]
+__all__ = ["birch", "bisecting_kmeans", "hdbscan", "kmeans", "minibatch_kmeans"]
 
 
 def kmeans(**parameters: Any) -> EstimatorClusterer:
@@ -15,6 +15,16 @@ def kmeans(**parameters: Any) -> EstimatorClusterer:
     from sklearn.cluster import KMeans
 
     return adapt_estimator(KMeans(**parameters), "k-means")
+
+
+def minibatch_kmeans(**parameters: Any) -> EstimatorClusterer:
+    """k-means on random batches of rows, for large data.
+
+    `parameters` are those of `sklearn.cluster.MiniBatchKMeans`.
+    """
+    from sklearn.cluster import MiniBatchKMeans
+
+    return adapt_estimator(MiniBatchKMeans(**parameters), "mini-batch k-means")
 
 
 def bisecting_kmeans(**parameters: Any) -> EstimatorClusterer:

@@ -5,8 +5,8 @@ with `nodes` and `points`, `comparison`, `rows`, `choosing`, `verdict`, `made`) 
 -> `page` (templates) -> HTML. docs/report.md has the shape of the dictionary.
 """
 
+from holdfast.clusterers import METHODS
 from holdfast.report.build import build_report
-from holdfast.report.methods import METHODS
 from holdfast.report.model import Report
 
 __all__ = ["METHODS", "Report", "build_report"]

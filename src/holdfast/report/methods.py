@@ -1,14 +1,12 @@
 """The clusterers that stand beside each other on the page."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
 from sklearn.base import clone
 
-from holdfast import clusterers
-from holdfast.clusterers import Clusterer, as_clusterer
+from holdfast.clusterers import METHODS, Clusterer, as_clusterer
 from holdfast.clusterers.protocol import Rows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
@@ -17,21 +15,6 @@ __all__ = ["DEFAULT_METHODS", "METHODS", "OURS", "AtSeed", "resolve_methods"]
 
 OURS = "holdfast"
 """The clustering on the page."""
-
-METHODS: Mapping[str, tuple[str, Callable[[], Clusterer]]] = MappingProxyType(
-    {
-        "ward": ("Ward linkage", clusterers.ward_linkage),
-        "average": ("average linkage", clusterers.average_linkage),
-        "complete": ("complete linkage", clusterers.complete_linkage),
-        "single": ("single linkage", clusterers.single_linkage),
-        "bisecting_kmeans": ("bisecting k-means", clusterers.bisecting_kmeans),
-        "kmeans": ("k-means", clusterers.kmeans),
-        "birch": ("BIRCH", clusterers.birch),
-        "hdbscan": ("HDBSCAN", clusterers.hdbscan),
-        "clnss": ("CLNSS", clusterers.clnss),
-    }
-)
-"""Short name -> name on the page, and how to make it."""
 
 DEFAULT_METHODS = ("other_cost", "ward", "average", "complete", "single", "bisecting_kmeans")
 
@@ -78,8 +61,7 @@ def resolve_methods(methods: Any, estimator: HierarchicalKMedian) -> dict[str, C
             name, clusterer = _other_cost(estimator)
             found[name] = clusterer
         elif short in METHODS:
-            name, make = METHODS[short]
-            found[name] = make()
+            found[METHODS[short].title] = METHODS[short].build()
         elif short != "ours":
             raise ValueError(
                 f"methods must be among ours, other_cost, {', '.join(METHODS)}, or a mapping of "

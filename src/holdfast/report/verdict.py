@@ -3,12 +3,13 @@
 import math
 from typing import Any
 
-from holdfast.report.methods import METHODS, OURS
+from holdfast.clusterers import METHODS
+from holdfast.report.methods import OURS
 from holdfast.report.numbers import format_share
 
 __all__ = ["compose_verdict"]
 
-_REFERENCES = (METHODS["ward"][0], METHODS["average"][0])
+_REFERENCES = (METHODS["ward"].title, METHODS["average"].title)
 
 Method = dict[str, Any]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast.clusterers.k_median import KMedianClusterer
+from holdfast.clusterers.adapt import KMedianClusterer
 from holdfast.stability.assemble import put_together, report_gaps
 from holdfast.stability.blocks import Block
 from holdfast.stability.checkpoint import Checkpoint, describe_plan

@@ -1,0 +1,89 @@
+"""All methods by name: those of this library and their peers.
+
+The command line, the report, the experiments and the benchmarks take names and titles from here.
+Importing this module loads nothing else; building a method imports what it needs.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from holdfast.clusterers.protocol import Clusterer
+
+__all__ = ["METHODS", "Method"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A clustering method with its default parameters.
+
+    Attributes
+    ----------
+    name : str
+        The name in Python, on the command line and in files.
+    title : str
+        The name in tables, figures and pages.
+    build : callable
+        ``build()`` returns the `Clusterer`.
+    quadratic : bool
+        Whether the method stores a distance for every pair of rows.
+    """
+
+    name: str
+    title: str
+    build: "Callable[[], Clusterer]"
+    quadratic: bool = False
+
+
+def _holdfast(name: str, title: str, **parameters: Any) -> Method:
+    def build() -> "Clusterer":
+        from holdfast.clusterers.adapt import as_clusterer
+        from holdfast.estimator import HierarchicalKMedian
+
+        return as_clusterer(HierarchicalKMedian(1, **parameters), name=title)
+
+    return Method(name, title, build)
+
+
+def _linkage(name: str, title: str, *, quadratic: bool = False) -> Method:
+    def build() -> "Clusterer":
+        from holdfast.clusterers.linkage import LinkageClusterer
+
+        return LinkageClusterer(name)
+
+    return Method(name, title, build, quadratic)
+
+
+def _flat(name: str, title: str) -> Method:
+    def build() -> "Clusterer":
+        from holdfast.clusterers import flat
+
+        clusterer: Clusterer = getattr(flat, name)()
+        return clusterer
+
+    return Method(name, title, build)
+
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        method.name: method
+        for method in (
+            _holdfast("means", "holdfast means", cost="euclidean", refine=True),
+            _holdfast("medoids", "holdfast medoids", cost="euclidean"),
+            _holdfast("tree", "holdfast tree", cost="tree"),
+            _holdfast("clnss", "CLNSS", cost="tree", epsilon=0),
+            _linkage("ward", "Ward linkage"),
+            _linkage("average", "average linkage", quadratic=True),
+            _linkage("complete", "complete linkage", quadratic=True),
+            _linkage("single", "single linkage"),
+            _flat("bisecting_kmeans", "bisecting k-means"),
+            _flat("kmeans", "k-means"),
+            _flat("minibatch_kmeans", "mini-batch k-means"),
+            _flat("birch", "BIRCH"),
+            _flat("hdbscan", "HDBSCAN"),
+        )
+    }
+)
+"""All methods by name."""
