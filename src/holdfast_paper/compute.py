@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import cdist
 
-from holdfast.clusterers import Clusterer
-from holdfast.hierarchy.cost import k_median_cost
+from holdfast.stability import cost_by_seed
 from holdfast.stability.keys import repeat_seeds
 from holdfast.stability.plan import build_plan
 from holdfast.stability.schedule import limit_threads
@@ -17,7 +15,7 @@ from holdfast_paper.cells import Cell
 from holdfast_paper.inputs import Input, InputSource
 from holdfast_paper.methods import build_clusterer, build_estimator
 
-__all__ = ["compute_cell", "cost_curve"]
+__all__ = ["compute_cell"]
 
 
 def compute_cell(cell: Cell, source: InputSource) -> dict[str, Any]:
@@ -92,31 +90,7 @@ def _measure_costs(cell: Cell, data: Input) -> dict[str, Any]:
     ks = list(cell.n_clusters)
     clusterer = build_clusterer(cell.method, data, max(ks), fixed_tree=False)
     seeds = repeat_seeds(cell.seed, cell.repeats)[cell.first : cell.last]
-    return {"costs": [cost_curve(data.X, clusterer, seed, ks) for seed in seeds]}
-
-
-def cost_curve(
-    X: NDArray[np.float64], clusterer: Clusterer, seed: int, ks: list[int]
-) -> list[float]:
-    """k-median cost of nested cuts, each cluster with its best medoid.
-
-    A cluster that is in several cuts is measured once.
-    """
-    fitted = clusterer.fit(X, seed)
-    known: dict[bytes, float] = {}
-    costs = []
-    for k in ks:
-        labels = np.asarray(fitted.cut(k))
-        order = np.argsort(labels, kind="stable")
-        members = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
-        total = 0.0
-        for rows in members:
-            name = rows.tobytes()
-            if name not in known:
-                known[name] = k_median_cost(X[rows], np.zeros(rows.size, dtype=np.int64))
-            total += known[name]
-        costs.append(total)
-    return costs
+    return {"costs": cost_by_seed(clusterer, data.X, n_clusters=ks, seeds=seeds).tolist()}
 
 
 def _measure_clusterability(cell: Cell, data: Input) -> dict[str, Any]:

@@ -5,7 +5,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from holdfast import HierarchicalKMedian, k_median_cost, k_median_cost_to
+from holdfast.clusterers import METHODS
 from holdfast.hierarchy import cost
+from holdfast.stability import cost_by_seed, mean_cost
 
 rng = np.random.RandomState(17)
 
@@ -87,3 +89,15 @@ def test_bad_rows_or_labels_are_named(rows, labels, message):
 def test_centers_of_other_columns_are_named():
     with pytest.raises(ValueError, match="as many columns as X, 2; got 3"):
         k_median_cost_to(np.zeros((2, 2)), np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize("name", ["ward", "tree", "kmeans", "hdbscan"])
+def test_mean_cost_is_the_mean_over_the_cuts_of_every_seed(name):
+    rows = rng.standard_normal((60, 2)) + 6.0 * rng.randint(0, 3, size=(60, 1))
+    clusterer, ks, seeds = METHODS[name].build(), [1, 2, 5], (3, 8, 11)
+    expected = [[k_median_cost(rows, clusterer.fit(rows, s).cut(k)) for k in ks] for s in seeds]
+    found = cost_by_seed(clusterer, rows, n_clusters=ks, seeds=seeds)
+    np.testing.assert_allclose(found, expected)
+    mean = mean_cost(clusterer, rows, n_clusters=ks, seeds=seeds)
+    np.testing.assert_allclose(mean, np.mean(expected, axis=0))
+    np.testing.assert_array_equal(mean[1], mean_cost(clusterer, rows, n_clusters=2, seeds=seeds)[0])

@@ -289,7 +289,11 @@ def test_the_limit_is_found_on_monotone_curves(target, exact, monkeypatch):
             self.standard_error = np.zeros((1, 1))
 
     monkeypatch.setattr(tune, "average_sensitivity", Curve)
-    monkeypatch.setattr(tune, "_mean_cost", lambda model, *args: 1.0 + np.log1p(model.epsilon))
+
+    def cost(model, X, **_):
+        return np.array([1.0 + np.log1p(model.epsilon)])
+
+    monkeypatch.setattr(tune, "mean_cost", cost)
     search = tune_epsilon(ROWS, 2, **target)
     nearer = exact / search.epsilon if "max_cost_ratio" in target else search.epsilon / exact
     # On the right side, and after four halvings within a factor of 3^(1/16).

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from holdfast.cli.dataset import Dataset
-    from holdfast.clusterers import Clusterer
 
 __all__ = ["EXAMPLES", "audit"]
 
@@ -172,7 +171,7 @@ def _measure(
 ) -> list[dict[str, Any]]:
     """Measure one method: a record for each number of deleted rows and of clusters."""
     from holdfast import average_sensitivity
-    from holdfast.clusterers import as_clusterer
+    from holdfast.stability import mean_cost
 
     folder = None if asked.checkpoint is None else Path(asked.checkpoint) / method
     with blame_input():
@@ -184,8 +183,7 @@ def _measure(
     if not result.complete:
         kept = "" if folder is None else " What is done is kept: the same command continues."
         raise KeyboardInterrupt(f"interrupted while measuring {method}.{kept}")
-    adapted = as_clusterer(clusterer, max_clusters=max(asked.ks))
-    costs = _mean_costs(adapted, rows, asked.ks, result.seeds)
+    costs = mean_cost(clusterer, rows, n_clusters=asked.ks, seeds=result.seeds)
     interval = result.interval()
     return [
         {
@@ -197,28 +195,11 @@ def _measure(
             "low": float(interval[c, j, 0]),
             "high": float(interval[c, j, 1]),
             "floor": float(result.floor[c]),
-            "cost": costs[j],
+            "cost": float(costs[j]),
         }
         for c, change in enumerate(result.changes)
         for j, k in enumerate(result.n_clusters)
     ]
-
-
-def _mean_costs(
-    clusterer: "Clusterer",
-    rows: "NDArray[np.float64]",
-    ks: tuple[int, ...],
-    seeds: tuple[int, ...],
-) -> list[float]:
-    """k-median cost for each k, mean over the seeds of the unperturbed fits."""
-    from holdfast import k_median_cost
-
-    totals = [0.0] * len(ks)
-    for seed in seeds:
-        fitted = clusterer.fit(rows, seed)
-        for j, k in enumerate(ks):
-            totals[j] += k_median_cost(rows, fitted.cut(k))
-    return [total / len(seeds) for total in totals]
 
 
 def _show(

@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.clusterers import Clusterer, as_clusterer
-from holdfast.hierarchy.cost import k_median_cost
+from holdfast.clusterers import Clusterer
 from holdfast.report.inputs import Inputs
 from holdfast.report.methods import OURS
 from holdfast.report.numbers import list_numbers, round_number
-from holdfast.stability import SensitivityResult, average_sensitivity
+from holdfast.stability import SensitivityResult, average_sensitivity, mean_cost
 from holdfast.stability.keys import repeat_seeds
 
 __all__ = ["MEASURE", "count_fits", "list_interval", "summarise_comparison"]
@@ -78,7 +77,8 @@ def _measure_method(
         deletions = list_interval(result, range(len(inputs.deletes)), [0])
         result = _measure(inputs, clusterer, rows, ks, (inputs.main_delete,))
         against_k = list_interval(result, [0], range(len(ks)))
-    costs = _mean_costs(clusterer, rows, ks, _count_seeds(inputs, clusterer), inputs.seed)
+    seeds = repeat_seeds(inputs.seed, _count_seeds(inputs, clusterer))
+    costs = mean_cost(clusterer, rows, n_clusters=ks, seeds=seeds)
     at = ks.index(inputs.k)
     return {
         "name": name,
@@ -138,21 +138,3 @@ def list_interval(result: SensitivityResult, changes: Any, ks: Any) -> dict[str,
         "low": list_numbers(interval[c, j, 0], 4),
         "high": list_numbers(interval[c, j, 1], 4),
     }
-
-
-def _mean_costs(
-    clusterer: Clusterer,
-    rows: NDArray[np.float64],
-    ks: tuple[int, ...],
-    repeats: int,
-    seed: int,
-) -> NDArray[np.float64]:
-    """k-median cost for each k, each cluster with its best medoid, mean over seeds."""
-    adapted = as_clusterer(clusterer, max_clusters=max(ks))
-    seeds = repeat_seeds(seed, repeats if adapted.randomized else 1)
-    costs = np.empty((len(seeds), len(ks)))
-    for i, one in enumerate(seeds):
-        fitted = adapted.fit(rows, one)
-        costs[i] = [k_median_cost(rows, fitted.cut(k)) for k in ks]
-    mean: NDArray[np.float64] = costs.mean(axis=0)
-    return mean

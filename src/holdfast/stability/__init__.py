@@ -13,7 +13,7 @@ from holdfast.stability.match import match_labels
 from holdfast.stability.measures import MEASURES, clustering_distance
 from holdfast.stability.perturb import Add, Bootstrap, Delete, Jitter, Perturbation, Replace
 from holdfast.stability.result import SensitivityResult
-from holdfast.stability.sensitivity import average_sensitivity
+from holdfast.stability.sensitivity import average_sensitivity, cost_by_seed, mean_cost
 from holdfast.stability.suggest import Suggestion, suggest_k
 from holdfast.stability.tune import EpsilonSearch, tune_epsilon
 
@@ -34,7 +34,9 @@ __all__ = [
     "average_sensitivity",
     "cluster_stability",
     "clustering_distance",
+    "cost_by_seed",
     "match_labels",
+    "mean_cost",
     "row_influence",
     "suggest_k",
     "tune_epsilon",

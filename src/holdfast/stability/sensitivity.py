@@ -1,21 +1,25 @@
-"""average_sensitivity: arguments -> plan -> unperturbed fits -> trials -> result.
+"""What a clusterer's results are worth: how much they move, and what they cost.
 
-The whole data flow of this package is in `average_sensitivity` and `measure_plan`.
+The whole data flow of this package is in `average_sensitivity` and `measure_plan`: arguments ->
+plan -> unperturbed fits -> trials -> result.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast.clusterers.adapt import KMedianClusterer
+from holdfast.clusterers.adapt import KMedianClusterer, as_clusterer
+from holdfast.clusterers.protocol import Rows
+from holdfast.hierarchy.cost import k_median_cost
 from holdfast.stability.assemble import put_together, report_gaps
 from holdfast.stability.blocks import Block
 from holdfast.stability.checkpoint import Checkpoint, describe_plan
 from holdfast.stability.measures import check_measure
-from holdfast.stability.plan import Plan, build_plan
+from holdfast.stability.plan import Plan, build_plan, check_ks
 from holdfast.stability.progress import Progress, Shown
 from holdfast.stability.result import SensitivityResult
 from holdfast.stability.schedule import check_n_jobs, limit_threads, run_units
@@ -25,7 +29,9 @@ __all__ = [
     "Measured",
     "average_sensitivity",
     "check_checkpoint",
+    "cost_by_seed",
     "has_exact_deletions",
+    "mean_cost",
     "measure_plan",
 ]
 
@@ -266,3 +272,61 @@ def _exact_deletions(plan: Plan, measure: str, progress: Shown) -> SensitivityRe
     )
     report_gaps(result, matched.size)
     return result
+
+
+def mean_cost(
+    clusterer: Any, X: Rows, *, n_clusters: int | ArrayLike, seeds: Sequence[int]
+) -> NDArray[np.float64]:
+    """k-median cost of a clusterer's cuts, averaged over seeds.
+
+    Parameters
+    ----------
+    clusterer : object
+        As for `average_sensitivity`.
+    X : ndarray of shape (n_samples, n_features)
+    n_clusters : int or sequence of int
+    seeds : sequence of int
+        The random states of the fits, such as `SensitivityResult.seeds`. Deterministic clusterers
+        are fitted once.
+
+    Returns
+    -------
+    ndarray of shape (n_values,), dtype float64
+        One cost for each number of clusters; see `holdfast.k_median_cost`.
+    """
+    mean: NDArray[np.float64] = cost_by_seed(clusterer, X, n_clusters=n_clusters, seeds=seeds).mean(
+        axis=0
+    )
+    return mean
+
+
+def cost_by_seed(
+    clusterer: Any, X: Rows, *, n_clusters: int | ArrayLike, seeds: Sequence[int]
+) -> NDArray[np.float64]:
+    """k-median cost for each seed and number of clusters; see `mean_cost`.
+
+    Returns
+    -------
+    ndarray of shape (n_seeds, n_values), dtype float64
+    """
+    ks = check_ks(n_clusters)
+    adapted = as_clusterer(clusterer, max_clusters=max(ks))
+    used = seeds if adapted.randomized else seeds[:1]
+    costs = np.empty((len(seeds), len(ks)))
+    for i, seed in enumerate(used):
+        fitted = adapted.fit(X, seed)
+        known: dict[bytes, float] = {}  # nested cuts have most clusters in common
+        costs[i:] = [_cost_of_cut(X, np.asarray(fitted.cut(k)), known) for k in ks]
+    return costs
+
+
+def _cost_of_cut(X: Rows, labels: NDArray[Any], known: dict[bytes, float]) -> float:
+    codes = np.unique(labels, return_inverse=True)[1]
+    order = np.argsort(codes, kind="stable")
+    total = 0.0
+    for members in np.split(order, np.cumsum(np.bincount(codes))[:-1]):
+        key = members.tobytes()
+        if key not in known:
+            known[key] = k_median_cost(X[members], np.zeros(members.size, dtype=np.int64))
+        total += known[key]
+    return total

@@ -9,14 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from holdfast._machine.hash import seed_from
-from holdfast.clusterers import as_clusterer
 from holdfast.estimator import HierarchicalKMedian
-from holdfast.hierarchy.cost import k_median_cost
 from holdfast.stability.keys import repeat_seeds
 from holdfast.stability.measures import check_measure
 from holdfast.stability.plan import check_count, check_rows
 from holdfast.stability.progress import Progress, Shown
-from holdfast.stability.sensitivity import average_sensitivity
+from holdfast.stability.sensitivity import average_sensitivity, mean_cost
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -194,10 +192,11 @@ def tune_epsilon(
             candidate, rows, n_clusters=int(k), delete=delete, trials=trials, repeats=repeats,
             measure=measure, n_jobs=n_jobs, random_state=seed, progress=shown.inside,
         )  # fmt: skip
-        cost = _mean_cost(candidate, rows, int(k), seeds)
+        cost = float(mean_cost(candidate, rows, n_clusters=k, seeds=seeds)[0])
         return _Point(epsilon, float(result.mean[0, 0]), float(result.standard_error[0, 0]), cost)
 
-    greedy = _mean_cost(clone(model).set_params(epsilon=0.0), rows, int(k), seeds)
+    no_noise = clone(model).set_params(epsilon=0.0)
+    greedy = float(mean_cost(no_noise, rows, n_clusters=k, seeds=seeds)[0])
     shown = Progress(len(grid) + refinements, progress, "values of epsilon")
 
     def try_and_count(epsilon: float) -> _Point:
@@ -273,14 +272,6 @@ def _describe_search(
         measure=measure,
         message=message,
     )
-
-
-def _mean_cost(
-    estimator: HierarchicalKMedian, rows: NDArray[Any], k: int, seeds: tuple[int, ...]
-) -> float:
-    clusterer = as_clusterer(estimator, max_clusters=k)
-    costs = [k_median_cost(rows, clusterer.fit(rows, seed).cut(k)) for seed in seeds]
-    return float(np.mean(costs))
 
 
 def _check_target(sensitivity: float | None, cost_ratio: float | None) -> tuple[str, float]:
