@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from dask.delayed import delayed
 
-ROWS = np.random.RandomState(5).standard_normal((4000, 3)).round(2) + 0.0  # no -0.0
+ROWS = (np.random.RandomState(5).randint(0, 101, size=(6, 4000, 3)).sum(axis=0) - 300) / 100.0
 NAMES = ["a", "b", "c"]
 
 

@@ -15,6 +15,7 @@ from fuzz.target import Target
 from golden import saved, saved_models
 from hypothesis import strategies as st
 from persistence.forge import describe, npy, pack, to_text
+from portable import normal
 
 import holdfast
 from holdfast.model_file import FittedModel
@@ -203,7 +204,7 @@ def check_crafted_file(case: tuple[str, list[Craft], int]) -> None:
     ks = some_ks(hierarchy.n_centers, pick)
     check_hierarchy(hierarchy, ks)
     random = np.random.RandomState(pick)
-    rows = random.standard_normal((6, hierarchy.locator.n_features))
+    rows = normal(random, (6, hierarchy.locator.n_features))
     rows = np.concatenate((rows, 1e150 * rows, 1e-150 * rows, 0.0 * rows))
     check_labels(hierarchy, rows, hierarchy.n_centers)
 

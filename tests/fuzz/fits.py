@@ -12,6 +12,7 @@ from fuzz.invariants import check_hierarchy, check_labels, some_ks
 from fuzz.target import Target
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from portable import heavy_tail, normal, scales
 
 from holdfast import HierarchicalKMedian
 from holdfast.rows.sketch import Sketch
@@ -32,33 +33,33 @@ def deep(random: np.random.RandomState, n: int, d: int) -> NDArray[np.float64]:
     """Each row parts from the last one a bit, or a dimension, later: the deepest trie there is."""
     place = np.arange(n)
     rows = np.zeros((n, d))
-    rows[place, place % d] = 2.0 ** -(place // d)
+    rows[place, place % d] = np.ldexp(1.0, -(place // d))
     return rows if random.randint(2) else np.cumsum(rows, axis=0)
 
 
 def far_away(random: np.random.RandomState, n: int, d: int) -> NDArray[np.float64]:
-    return random.standard_normal((n, d)) + 10.0 ** random.randint(0, 300)
+    return normal(random, (n, d)) + scales(random, 0, 996)
 
 
 def equal_columns(random: np.random.RandomState, n: int, d: int) -> NDArray[np.float64]:
-    rows = random.standard_normal((n, d))
+    rows = normal(random, (n, d))
     rows[:, random.random_sample(d) < 0.6] = SPECIAL[random.randint(len(SPECIAL))]
     return rows
 
 
 def repeats(random: np.random.RandomState, n: int, d: int) -> NDArray[np.float64]:
-    return random.standard_normal((n, d))[random.randint(0, max(n // 3, 1), size=n)]
+    return normal(random, (n, d))[random.randint(0, max(n // 3, 1), size=n)]
 
 
 KINDS: dict[str, Draw] = {
-    "normal": lambda random, n, d: random.standard_normal((n, d)),
+    "normal": lambda random, n, d: normal(random, (n, d)),
     "integers": lambda random, n, d: random.randint(-3, 4, size=(n, d)).astype(np.float64),
     "binary": lambda random, n, d: random.randint(0, 2, size=(n, d)).astype(np.float64),
     "special": lambda random, n, d: random.choice(SPECIAL, size=(n, d)),
     "subnormal": lambda random, n, d: random.randint(-9, 10, size=(n, d)) * 5e-324,
     "all equal": lambda random, n, d: np.full((n, d), random.choice(SPECIAL)),
-    "heavy tail": lambda random, n, d: np.tan(1.57 * (2 * random.random_sample((n, d)) - 1)),
-    "scales": lambda random, n, d: random.standard_normal((n, d)) * 10.0 ** (-40 * np.arange(d)),
+    "heavy tail": lambda random, n, d: heavy_tail(random, (n, d)),
+    "scales": lambda random, n, d: np.ldexp(normal(random, (n, d)), -133 * np.arange(d)),
     "steps": lambda random, n, d: np.ldexp(1.0, -random.randint(0, 80, size=(n, d))),
     "largest": lambda random, n, d: random.choice([LARGEST, -LARGEST, 0.0, 1.0], size=(n, d)),
     "any bits": any_bits,
@@ -102,7 +103,7 @@ class FitCase:
             "integers": lambda: random.randint(1, 5, size=self.n).astype(np.float64),
             "zeros": lambda: random.randint(0, 3, size=self.n).astype(np.float64),
             "fractions": lambda: random.random_sample(self.n),
-            "wide": lambda: 10.0 ** random.randint(-12, 13, size=self.n),
+            "wide": lambda: scales(random, -40, 40, self.n),
             "tiny": lambda: np.full(self.n, 5e-324),
         }[self.weights]()
         weight[self.pick % self.n] += weight.max() == 0.0

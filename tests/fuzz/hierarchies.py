@@ -6,6 +6,7 @@ import numpy as np
 from fuzz.invariants import check_hierarchy, check_labels, some_ks
 from fuzz.target import Target
 from hypothesis import strategies as st
+from portable import normal, scales, uniform
 
 from holdfast import Hierarchy
 from holdfast.hierarchy.persistence import hierarchy_from_arrays
@@ -48,7 +49,7 @@ def build(shape: Shape) -> Hierarchy:
         "distinct": np.arange(n, 0, -1) * 0.5,
         "ties": np.sort(random.randint(0, 3, size=n))[::-1].astype(np.float64),
         "zero": np.zeros(n),
-        "wide": np.sort(10.0 ** random.uniform(-300, 300, size=n))[::-1],
+        "wide": np.sort(scales(random, -996, 996, n))[::-1],
     }[shape.costs]
     arrays = {
         "center_indices": rows[:n].astype(np.int64),
@@ -57,7 +58,7 @@ def build(shape: Shape) -> Hierarchy:
         "finest": finest,
     }
     if shape.locator == "splits":
-        arrays["splits.centers"] = random.uniform(-1, 1, size=(n, shape.d))
+        arrays["splits.centers"] = uniform(random, -1, 1, (n, shape.d))
         metric = ["euclidean", "manhattan", "cosine"][shape.seed % 3]
         metadata = {"locator": "splits", "metric": metric, "exponent": shape.seed % 80 - 40}
         return hierarchy_from_arrays(metadata, arrays)
@@ -92,7 +93,7 @@ def check_hierarchy_answers(shape: Shape) -> None:
     ks = some_ks(hierarchy.n_centers, shape.seed)
     check_hierarchy(hierarchy, ks)
     random = np.random.RandomState(shape.seed + 1)
-    rows = random.standard_normal((3, shape.d)) * 10.0 ** random.randint(-300, 300, size=(3, 1))
+    rows = normal(random, (3, shape.d)) * scales(random, -996, 996, (3, 1))
     check_labels(hierarchy, rows, hierarchy.n_centers)
 
 

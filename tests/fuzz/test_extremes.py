@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from fuzz.invariants import check_hierarchy, check_labels
+from portable import normal
 
 from holdfast import HierarchicalKMedian
 from holdfast.grid import collect_cells, place_grid
@@ -17,7 +18,7 @@ MILLION = 1_000_000
 @pytest.mark.parametrize("cost", ["tree", "euclidean"])
 def test_a_million_repeats_are_their_distinct_rows_with_weights(cost: str, distinct: int):
     random = np.random.RandomState(distinct)
-    locations = random.standard_normal((distinct, 2))
+    locations = normal(random, (distinct, 2))
     number = random.randint(0, distinct, size=MILLION)
     number[:distinct] = np.arange(distinct)
     k = min(distinct, 20)

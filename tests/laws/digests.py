@@ -15,6 +15,7 @@ import numpy as np
 from golden.recipe import CASES, result_of
 from laws.configurations import CONFIGURATIONS
 from laws.inputs import INPUTS, Input
+from portable import normal
 
 from holdfast import Hierarchy
 
@@ -52,7 +53,7 @@ def large_input() -> Input:
     """Rows enough for every branch of the kernels: groups, a heavy tail, repeats, ties, weights."""
     rng = np.random.RandomState(3)
     n = 20_000
-    rows = rng.standard_normal((n, 3)) + 20.0 * rng.randint(0, 6, size=(n, 1))
+    rows = normal(rng, (n, 3)) + 20.0 * rng.randint(0, 6, size=(n, 1))
     rows[: n // 10] /= rng.random_sample((n // 10, 1))
     rows[n // 10 : n // 2] = np.round(rows[n // 10 : n // 2])
     return Input("large", rows, rng.randint(0, 4, size=n) / 3.0)

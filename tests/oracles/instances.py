@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from portable import heavy_tail, normal, scales, uniform
 
 Random = np.random.Generator
 
@@ -23,47 +24,47 @@ def _sizes(rng: Random, most: int) -> tuple[int, int]:
 
 
 def gaussian(rng: Random, most: int) -> Instance:
-    return Instance(rng.normal(size=_sizes(rng, most)))
+    return Instance(normal(rng, _sizes(rng, most)))
 
 
 def few_columns(rng: Random, most: int) -> Instance:
-    return Instance(rng.uniform(-1, 1, size=(most, int(rng.integers(1, 4)))))
+    return Instance(uniform(rng, -1, 1, (most, int(rng.integers(1, 4)))))
 
 
 def groups(rng: Random, most: int) -> Instance:
     n, d = _sizes(rng, most)
-    middle = rng.normal(size=(4, d)) * 50
-    return Instance(middle[rng.integers(0, 4, n)] + rng.normal(size=(n, d)) * 0.1)
+    middle = normal(rng, (4, d)) * 50
+    return Instance(middle[rng.integers(0, 4, n)] + normal(rng, (n, d)) * 0.1)
 
 
 def heavy_tailed(rng: Random, most: int) -> Instance:
-    return Instance(rng.standard_cauchy(size=(most, int(rng.integers(1, 6)))))
+    return Instance(heavy_tail(rng, (most, int(rng.integers(1, 6)))))
 
 
 def duplicates(rng: Random, most: int) -> Instance:
     n, d = _sizes(rng, most)
-    return Instance(rng.normal(size=(max(1, n // 3), d))[rng.integers(0, max(1, n // 3), n)])
+    return Instance(normal(rng, (max(1, n // 3), d))[rng.integers(0, max(1, n // 3), n)])
 
 
 def collinear(rng: Random, most: int) -> Instance:
     n, d = _sizes(rng, most)
-    direction = rng.normal(size=d) if rng.random() < 0.7 else np.eye(d)[0]
-    return Instance(np.outer(rng.normal(size=n), direction))
+    direction = normal(rng, d) if rng.random() < 0.7 else np.eye(d)[0]
+    return Instance(np.outer(normal(rng, n), direction))
 
 
 def one_point(rng: Random, most: int) -> Instance:
-    return Instance(rng.normal(size=(1, int(rng.integers(1, 41)))) * rng.choice([0.0, 1.0, 1e9]))
+    return Instance(normal(rng, (1, int(rng.integers(1, 41)))) * rng.choice([0.0, 1.0, 1e9]))
 
 
 def two_points(rng: Random, most: int) -> Instance:
-    first = rng.normal(size=int(rng.integers(1, 41)))
-    second = first + rng.normal(size=first.size) * 10.0 ** rng.integers(-9, 9)
+    first = normal(rng, int(rng.integers(1, 41)))
+    second = first + normal(rng, first.size) * scales(rng, -30, 30)
     return Instance(np.stack([first, second]))
 
 
 def all_equal(rng: Random, most: int) -> Instance:
     n, d = _sizes(rng, most)
-    return Instance(np.tile(rng.normal(size=d), (n, 1)))
+    return Instance(np.tile(normal(rng, d), (n, 1)))
 
 
 def integer_ties(rng: Random, most: int) -> Instance:
@@ -86,44 +87,44 @@ def boxed_lattice(rng: Random, most: int) -> Instance:
 
 def boxed(rng: Random, most: int) -> Instance:
     n, d = _sizes(rng, most)
-    X = rng.normal(size=(n, d))
-    corner = X.min(axis=0) - rng.uniform(0, 2, size=d)
-    side = float((X.max(axis=0) - corner).max() * rng.uniform(1.01, 4.0))
+    X = normal(rng, (n, d))
+    corner = X.min(axis=0) - uniform(rng, 0, 2, d)
+    side = float((X.max(axis=0) - corner).max() * uniform(rng, 1.01, 4.0))
     return Instance(X, placing={"random_shift": False, "root_box": (corner, side)})
 
 
 def any_scale(rng: Random, most: int) -> Instance:
-    return Instance(rng.normal(size=_sizes(rng, most)) * 10.0 ** rng.uniform(-150, 150))
+    return Instance(normal(rng, _sizes(rng, most)) * scales(rng, -498, 498))
 
 
 def mixed_scales(rng: Random, most: int) -> Instance:
     n, d = _sizes(rng, most)
-    exponents = rng.uniform(-150, 150) + rng.uniform(-12, 0, size=(n, 1))
-    return Instance(rng.normal(size=(n, d)) * 10.0**exponents)
+    sizes = scales(rng, -498, 498) * scales(rng, -40, 0, (n, 1))
+    return Instance(normal(rng, (n, d)) * sizes)
 
 
 def offset(rng: Random, most: int) -> Instance:
     n, d = _sizes(rng, most)
-    away = rng.choice([-1.0, 1.0], size=d) * 10.0 ** rng.uniform(3, 17, size=d)
-    return Instance(rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-3, 3) + away)
+    away = rng.choice([-1.0, 1.0], size=d) * scales(rng, 10, 56, d)
+    return Instance(normal(rng, (n, d)) * scales(rng, -10, 10) + away)
 
 
 def nested(rng: Random, most: int) -> Instance:
     """Powers of two towards one point: as deep as the tree gets, and deeper."""
     d = int(rng.integers(1, 4))
-    steps = 2.0 ** -rng.integers(0, 80, size=most).astype(float)
+    steps = np.ldexp(1.0, -rng.integers(0, 80, size=most))
     return Instance(steps[:, None] * rng.choice([-1.0, 0.0, 1.0], size=(most, d)))
 
 
 def whole_weights(rng: Random, most: int) -> Instance:
     n, d = _sizes(rng, most)
-    return Instance(rng.normal(size=(n, d)), rng.integers(1, 100, size=n).astype(float))
+    return Instance(normal(rng, (n, d)), rng.integers(1, 100, size=n).astype(float))
 
 
 def fractional_weights(rng: Random, most: int) -> Instance:
     n, d = _sizes(rng, most)
     X = rng.integers(-2, 3, size=(n, d)).astype(float)
-    return Instance(X, rng.uniform(0.01, 1.0, size=n) * 10.0 ** rng.uniform(-5, 5))
+    return Instance(X, uniform(rng, 0.01, 1.0, n) * scales(rng, -16, 16))
 
 
 FAMILIES: dict[str, Callable[[Random, int], Instance]] = {

@@ -15,6 +15,8 @@ Missing = Literal["error", "drop", "median"]
 
 Rows = NDArray[np.float64]
 
+_SQRT_HALF = 0.7071067811865476
+
 
 @dataclass(frozen=True)
 class Preparation:
@@ -131,8 +133,13 @@ def _powers_of_two(values: Rows) -> Rows:
     unit = np.where(largest > 0.0, largest, 1.0)  # so that squares neither overflow nor vanish
     spread = (values / unit).std(axis=0)
     varies = values.min(axis=0) < values.max(axis=0)
-    exponent = np.log2(np.where(varies & (spread > 0.0), spread, 1.0)) + np.log2(unit)
-    return np.where(varies, np.exp2(np.clip(np.rint(exponent), -1022, 1023)), 1.0)
+    # Nearest power of two in the logarithm, by the edge sqrt(1/2) of mantissas: NumPy's log2 differs
+    # in the last bit between processors.
+    mantissa, exponent = np.frexp(np.where(varies & (spread > 0.0), spread, 1.0))
+    unit_mantissa, unit_exponent = np.frexp(unit)
+    mantissa, carry = np.frexp(mantissa * unit_mantissa)
+    exponent = exponent + unit_exponent + carry - (mantissa < _SQRT_HALF)
+    return np.where(varies, np.ldexp(1.0, np.clip(exponent, -1022, 1023)), 1.0)
 
 
 def _numbers(record: Mapping[str, Any], name: str, count: int) -> tuple[float, ...] | None:
