@@ -44,15 +44,25 @@ class GroupTimes:
         if not self.groups:
             return
         elapsed = time.perf_counter() - self.start
-        inside = sum(group.seconds for group in self.groups.values())
-        width = max(len("(collection and rest)"), *map(len, self.groups))
-        terminalreporter.write_sep("=", "time of each test group")
-        by_time = sorted(self.groups.items(), key=lambda item: -item[1].seconds)
-        for name, group in by_time:
+        processes = getattr(terminalreporter.config.option, "numprocesses", None) or 1
+        total = Group(
+            sum(group.seconds for group in self.groups.values()),
+            set().union(*(group.tests for group in self.groups.values())),
+        )
+        rows = sorted(self.groups.items(), key=lambda item: -item[1].seconds)
+        rows.append(("all groups", total))
+        width = max(len(name) for name, _ in rows)
+        title = "time of each test group"
+        if processes > 1:
+            title += f", added up over {processes} processes"
+        terminalreporter.write_sep("=", title)
+        for name, group in rows:
             terminalreporter.write_line(
                 f"{name:<{width}} {group.seconds:9.2f} s {len(group.tests):7d} tests"
             )
-        terminalreporter.write_line(f"{'(collection and rest)':<{width}} {elapsed - inside:9.2f} s")
+        terminalreporter.write_line(
+            f"{'by the clock':<{width}} {elapsed:9.2f} s (with starting, collecting, waiting)"
+        )
 
 
 def pytest_configure(config: pytest.Config) -> None:
