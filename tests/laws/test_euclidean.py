@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import chisquare
 
 from holdfast import HierarchicalKMedian
-from holdfast.centers import euclidean, refined
+from holdfast.centers import means, medoids
 from holdfast.centers.medoids import METRICS, choose_by_distance, collect_locations
 
 
@@ -200,11 +200,11 @@ def test_no_matrix_of_all_distances_is_held(refine):
     assert peak < 8 * 4000 * 4000 / 20
 
 
-@pytest.mark.parametrize(("module", "refine"), [(euclidean, False), (refined, True)])
+@pytest.mark.parametrize(("module", "refine"), [(medoids, False), (means, True)])
 def test_only_the_clusters_that_a_split_touched_are_scored_again(monkeypatch, module, refine):
     X = np.random.default_rng(12).normal(size=(300, 2))
     scored = []
-    original = euclidean.score_members
+    original = medoids.score_members
 
     def record(columns, weight, own, members, *rest):
         scored.append(members.size)
@@ -229,7 +229,7 @@ def test_cosine_agrees_with_the_definition(epsilon):
             1, cost="euclidean", metric="cosine", epsilon=epsilon, max_centers="all",
             random_state=number,
         ).fit(X)  # fmt: skip
-        locations = collect_locations(euclidean.prepare_rows(X, 2, 0), None, number)
+        locations = collect_locations(medoids.prepare_rows(X, 2, 0), None, number)
         D = naive_euclidean.distances(X[locations.first_rows], "cosine")
         k = len(X) - 1  # the last distances are 0, up to rounding
         naive = naive_euclidean.run(D, locations.weight, locations.key, epsilon, k, number)
