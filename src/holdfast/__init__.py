@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.report import build_report
     from holdfast.stability import (
         average_sensitivity,
+        cluster_stability,
         clustering_distance,
         match_labels,
         row_influence,
@@ -30,6 +31,7 @@ __all__ = [
     "__version__",
     "average_sensitivity",
     "build_report",
+    "cluster_stability",
     "clustering_distance",
     "fit_chunks",
     "k_median_cost",
@@ -47,6 +49,7 @@ _HOMES = {
     "Hierarchy": "holdfast.hierarchy",
     "average_sensitivity": "holdfast.stability",
     "build_report": "holdfast.report",
+    "cluster_stability": "holdfast.stability",
     "clustering_distance": "holdfast.stability",
     "fit_chunks": "holdfast.chunks",
     "k_median_cost": "holdfast.hierarchy.cost",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from joblib import delayed
 
+from holdfast._machine.progress import Progress
 from holdfast._machine.workers import results_of
-from holdfast.stability.progress import Progress
 from holdfast_paper.cells import Cell, CellStore, Stored
 from holdfast_paper.compute import compute_cell
 from holdfast_paper.inputs import InputSource
@@ -50,7 +50,7 @@ def run_panel(
     known = {cell: stored for cell in laid_out.cells if (stored := store.read(cell)) is not None}
     effort = {cell: _effort_of(cell, source) for cell in laid_out.cells}
     todo = sorted((c for c in laid_out.cells if c not in known), key=lambda c: -effort[c])
-    shown = Progress(sum(effort.values()), progress, f"units of {laid_out.panel.name}")
+    shown = Progress(progress, sum(effort.values()), f"units of {laid_out.panel.name}")
     shown.skip(sum(effort[cell] for cell in known))
     try:
         for index in _compute_all(todo, store, source, n_processes):

@@ -37,7 +37,7 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
     ):
         r = library.average_sensitivity(
             clusterer, x, n_clusters=[3, 4], delete=[1, 0.05], trials=4, repeats=2,
-            measure="moved_share", n_jobs=1,
+            measure="moved_fraction", n_jobs=1,
         )  # fmt: skip
         for c, delete in enumerate(("1", "5%")):
             for j, k in enumerate((3, 4)):
@@ -152,12 +152,12 @@ def test_tune_finds_what_the_library_finds(holdfast, people):
     assert done.code == 0, done.err
     record = json.loads(done.out)
     search = library.tune_epsilon(
-        rows_of(people), 4, target_sensitivity=0.2, delete=0.05, trials=4, repeats=2,
-        measure="moved_share", n_jobs=1,
+        library.HierarchicalKMedian(), rows_of(people), 4, target_sensitivity=0.2, delete=0.05, trials=4, repeats=2,
+        measure="moved_fraction", n_jobs=1,
     )  # fmt: skip
     assert record["epsilon"] == search.epsilon
-    assert [p["moved_share"] for p in record["curve"]] == search.sensitivity.tolist()
-    assert (record["target"], record["limit"]) == ("moved_share", 0.2)
+    assert [p["moved_fraction"] for p in record["curve"]] == search.sensitivity.tolist()
+    assert (record["target"], record["limit"]) == ("moved_fraction", 0.2)
     shown = holdfast("tune", people, *FAST, "-k", 4, "--target-moved", "20%")
     assert f"holdfast fit --epsilon {search.epsilon:.6g}" in shown.out
     assert shown.out.count("chosen") == 1

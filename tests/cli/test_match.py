@@ -26,7 +26,7 @@ def test_clusters_keep_their_names(holdfast, tables, folder):
     (summary,) = record["columns"]
     assert summary["column"] == "cluster_3"
     assert (summary["n_common"], summary["n_gone"], summary["n_new"]) == (5, 1, 1)
-    assert (summary["n_moved"], summary["moved_share"]) == (1, 0.2)
+    assert (summary["n_moved"], summary["moved_fraction"]) == (1, 0.2)
     assert record["rows"]["cluster_3"][:2] == [2, 2]
     assert "20.0%" in done.out
 

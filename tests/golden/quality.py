@@ -84,9 +84,12 @@ def measure(rows: NDArray[np.float64], parameters: dict[str, Any]) -> Iterator[R
     costs = np.array([_costs(rows, model, seed) for seed in range(effort.cost_seeds)])
     arguments = {"n_clusters": list(KS), "repeats": effort.seeds, "n_jobs": 1, "random_state": 0}
     # Of the tree cost, all single deletions follow without refits.
-    one = average_sensitivity(model, rows, trials="all" if tree else effort.trials, **arguments)
+    one = average_sensitivity(
+        model, rows, trials="all" if tree else effort.trials, measure="symmetric_difference",
+        **arguments,
+    )  # fmt: skip
     many = average_sensitivity(
-        model, rows, delete=0.05, trials=effort.trials, measure="moved_share", **arguments
+        model, rows, delete=0.05, trials=effort.trials, measure="moved_fraction", **arguments
     )
     for j, k in enumerate(KS):
         cost = mean_error(costs[:, j, None], exhaustive=False)

@@ -158,7 +158,13 @@ def exact_values(case: Case, k: int) -> Exact:
 def test_exact_eq_2_is_at_most_the_same_seed_value(name: str):
     case = CASES[name]
     result = average_sensitivity(
-        case.estimator(), case.X, n_clusters=KS, trials="all", repeats=SEEDS, n_jobs=1
+        case.estimator(),
+        case.X,
+        n_clusters=KS,
+        trials="all",
+        repeats=SEEDS,
+        n_jobs=1,
+        measure="symmetric_difference",
     )
     by_seed = result.values[0].mean(axis=1)  # (K, seeds): all deletions of one seed
     for j, k in enumerate(KS):
@@ -187,9 +193,10 @@ def test_same_seed_value_is_that_of_refits(name: str):
             trials="all",
             repeats=20,
             n_jobs=1,
-            method=method,
+            refit=refit,
+            measure="symmetric_difference",
         )
-        for method in ("auto", "refit")
+        for refit in (False, True)
     )
     np.testing.assert_array_equal(fast.values, slow.values)
 
@@ -237,6 +244,7 @@ def test_self_distance_shrinks_with_the_number_of_outputs():
             repeats=outputs,
             coupling="earth_mover",
             n_jobs=1,
+            measure="symmetric_difference",
         )
         own.append(result.self_distance[0, 0])
         sets = 2.0 * (len(X) - result.matched_self[0, 0])

@@ -67,7 +67,14 @@ def exact_changes_on_the_line(n: int) -> np.ndarray:
 def test_single_linkage_moves_as_computed_by_hand(n: int):
     """Every deletion; the direction in space does not matter, so one will do."""
     X = make_growing_line(n, random_state=n)
-    result = average_sensitivity(single_linkage("scipy"), X, n_clusters=2, trials="all", n_jobs=1)
+    result = average_sensitivity(
+        single_linkage("scipy"),
+        X,
+        n_clusters=2,
+        trials="all",
+        n_jobs=1,
+        measure="symmetric_difference",
+    )
     np.testing.assert_array_equal(result.values[0, 0, :, 0], exact_changes_on_the_line(n))
     print(f"single linkage, growing line, n {n}: Eq. 1 {result.mean[0, 0]:.3f}")
 
@@ -87,6 +94,7 @@ def test_single_linkage_grows_linearly_on_the_growing_line():
                 trials=DELETIONS,
                 n_jobs=1,
                 random_state=1000 * n + instance,
+                measure="symmetric_difference",
             ).mean[0, 0]
             for instance in range(INSTANCES)
         ]
@@ -108,7 +116,12 @@ def test_clnss_without_shift_grows_linearly_on_its_instance():
                 1, epsilon=0, random_shift=False, root_box=instance.root_box
             )
             result = average_sensitivity(
-                greedy, instance.rows, n_clusters=2, trials="all", n_jobs=1
+                greedy,
+                instance.rows,
+                n_clusters=2,
+                trials="all",
+                n_jobs=1,
+                measure="symmetric_difference",
             )
             assert result.values.shape[-1] == 1  # deterministic: one repeat
             values.append(result.mean[0, 0])
@@ -141,6 +154,7 @@ def test_algorithm_2_stays_below_a_constant(make):
                 repeats=STEADY_SEEDS,
                 n_jobs=1,
                 random_state=1000 * n + number,
+                measure="symmetric_difference",
             ).mean[0, 0]
             for number in range(STEADY_INSTANCES)
         ]

@@ -34,7 +34,14 @@ OUTSIDE_INSTANCES = 60
 
 
 def every_deletion(X: np.ndarray, ks: list[int]) -> SensitivityResult:
-    return average_sensitivity(single_linkage("scipy"), X, n_clusters=ks, trials="all", n_jobs=1)
+    return average_sensitivity(
+        single_linkage("scipy"),
+        X,
+        n_clusters=ks,
+        trials="all",
+        n_jobs=1,
+        measure="symmetric_difference",
+    )
 
 
 def longest_steps(X: np.ndarray, labels: np.ndarray) -> np.ndarray:

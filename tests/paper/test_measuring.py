@@ -32,15 +32,14 @@ def test_trials_in_blocks_equal_average_sensitivity():
     X = SOURCE.load("wine").X
     whole = average_sensitivity(
         HierarchicalKMedian(1, epsilon=1.0), X, n_clusters=[6, 12], delete=[0.2], trials=6,
-        repeats=3, random_state=5, n_jobs=1,
-    )  # fmt: skip
+        repeats=3, random_state=5, n_jobs=1, measure="symmetric_difference")  # fmt: skip
     cell = replace(CELL, data="wine", delete=0.2, n_clusters=(6, 12))
     parts = [replace(cell, first=0, last=4), replace(cell, first=4)]
     records = _tidy_sensitivity([Stored(c, compute_cell(c, SOURCE), 0.0) for c in parts])
     assert_allclose([r["sensitivity"] for r in records], whole.mean[0])
     assert_allclose([r["standard_error"] for r in records], whole.standard_error[0])
     assert_allclose([r["low"] for r in records], whole.interval()[0, :, 0])
-    assert_allclose([r["moved_share"] for r in records], whole.in_measure("moved_share").mean[0])
+    assert_allclose([r["moved_share"] for r in records], whole.in_measure("moved_fraction").mean[0])
     assert_allclose([r["moved"] for r in records], whole.in_measure("moved").mean[0])
     assert all(r["standard_error"] > 0.0 for r in records)  # or it could not fail
 
@@ -51,8 +50,7 @@ def test_all_deletions_equal_refits():
     (two, four) = _tidy_sensitivity([Stored(cell, compute_cell(cell, SOURCE), 0.0)])
     whole = average_sensitivity(
         HierarchicalKMedian(1, epsilon=1.0), X, n_clusters=[2, 4], trials="all", repeats=3,
-        random_state=5, n_jobs=1, method="refit",
-    )  # fmt: skip
+        random_state=5, n_jobs=1, refit=True, measure="symmetric_difference")  # fmt: skip
     assert_allclose([two["sensitivity"], four["sensitivity"]], whole.mean[0])
     assert_allclose([two["standard_error"], four["standard_error"]], whole.standard_error[0])
 
@@ -64,8 +62,7 @@ def test_all_deletions_on_the_fixed_tree_equal_refits_on_it():
     model = HierarchicalKMedian(1, epsilon=1.0)
     whole = average_sensitivity(
         fix_tree(model, X, 4), X, n_clusters=[2, 4], trials="all", repeats=8,
-        random_state=5, n_jobs=1,
-    )  # fmt: skip
+        random_state=5, n_jobs=1, measure="symmetric_difference")  # fmt: skip
     means = {}
     for series in ("fixed_tree", "same_seed"):
         one = replace(cell, series=series)
@@ -80,8 +77,7 @@ def test_earth_mover_cells_equal_average_sensitivity():
     X = SOURCE.load("iris").X
     whole = average_sensitivity(
         HierarchicalKMedian(1, epsilon=1.0), X, n_clusters=[2, 4], delete=[0.05], trials=3,
-        repeats=3, random_state=5, n_jobs=1, coupling="earth_mover",
-    )  # fmt: skip
+        repeats=3, random_state=5, n_jobs=1, coupling="earth_mover", measure="symmetric_difference")  # fmt: skip
     records = _tidy_sensitivity([Stored(cell, compute_cell(cell, SOURCE), 0.0)])
     assert_allclose([r["sensitivity"] for r in records], whole.mean[0])
     assert_allclose([r["self_distance"] for r in records], whole.self_distance[0])

@@ -68,7 +68,7 @@ def test_methods_are_measured_as_by_average_sensitivity(rows, report):
     ):
         r = average_sensitivity(
             clusterer, rows, n_clusters=[4], delete=[0.05], trials=5, repeats=2,
-            measure="moved_share", n_jobs=1,
+            measure="moved_fraction", n_jobs=1,
         )  # fmt: skip
         assert method["moved"] == pytest.approx(r.mean.item(), rel=1e-3)
         assert [method["low"], method["high"]] == pytest.approx(r.interval().ravel(), rel=1e-3)
@@ -82,7 +82,7 @@ def test_methods_are_measured_as_by_average_sensitivity(rows, report):
 
 def test_rows_to_look_at_are_those_of_row_influence(rows, report):
     found = report.content["rows"]
-    r = row_influence(HierarchicalKMedian(), rows, 4, repeats=2, n_jobs=1)
+    r = row_influence(HierarchicalKMedian(), rows, 4, repeats=2, n_jobs=1, measure="moved")
     assert found["n_influential"] == int((r.influence > 1).sum())
     top = [entry["row"] for entry in found["influential"]]
     assert top == [row for row in r.top(10) if r.influence[row] > 1]

@@ -25,7 +25,12 @@ def test_transport_equals_a_search_over_all_assignments():
             [encode_labels(labels) for labels in after],
         )
         cheapest = min(
-            np.mean([clustering_distance(before[i], after[j]) for i, j in enumerate(order)])
+            np.mean(
+                [
+                    clustering_distance(before[i], after[j], measure="symmetric_difference")
+                    for i, j in enumerate(order)
+                ]
+            )
             for order in permutations(range(4))
         )
         assert 2 * (8 - found) == pytest.approx(cheapest)
@@ -86,7 +91,14 @@ def test_deterministic_clusterers_have_no_self_distance():
 
 def test_a_clusterer_that_ignores_what_goes_is_at_the_floor():
     result = average_sensitivity(
-        by_sign, ROWS, n_clusters=2, delete=3, trials=4, coupling="earth_mover", n_jobs=1
+        by_sign,
+        ROWS,
+        n_clusters=2,
+        delete=3,
+        trials=4,
+        coupling="earth_mover",
+        n_jobs=1,
+        measure="symmetric_difference",
     )
     assert result.mean.item() == result.floor.item() == 3.0
 

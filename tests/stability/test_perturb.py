@@ -101,7 +101,13 @@ def test_every_row_is_as_likely_to_go():
 
 def test_floors_of_all_kinds_for_a_clusterer_that_ignores_the_others():
     result = average_sensitivity(
-        by_sign, ROWS, n_clusters=2, perturb=[Add(2), Replace(3), Bootstrap()], trials=3, n_jobs=1
+        by_sign,
+        ROWS,
+        n_clusters=2,
+        perturb=[Add(2), Replace(3), Bootstrap()],
+        trials=3,
+        n_jobs=1,
+        measure="symmetric_difference",
     )
     assert result.n_before.tolist() == [40.0, 40.0, 50.0]
     np.testing.assert_array_equal(
@@ -115,7 +121,7 @@ def test_floors_of_all_kinds_for_a_clusterer_that_ignores_the_others():
     assert 10 < result.floor[2] < 28  # 36.8% of 50 rows are not drawn, on average
     moved = result.in_measure("moved")
     assert moved.floor[:2].tolist() == [0.0, 3.0]
-    assert (result.in_measure("moved_share").values == 0.0).all()
+    assert (result.in_measure("moved_fraction").values == 0.0).all()
 
 
 def test_a_function_of_the_user_perturbs():

@@ -10,6 +10,7 @@ from stability.clusterers import ByQuantile, by_rank, by_sign
 from holdfast import (
     HierarchicalKMedian,
     average_sensitivity,
+    cluster_stability,
     clustering_distance,
     match_labels,
     row_influence,
@@ -17,7 +18,7 @@ from holdfast import (
     tune_epsilon,
 )
 from holdfast.clusterers import ward_linkage
-from holdfast.stability import Add, Delete, Jitter, cluster_stability, tune
+from holdfast.stability import Add, Delete, Jitter, tune
 
 rng = np.random.RandomState(13)
 ROWS = rng.standard_normal((30, 2)) + 5.0 * rng.randint(0, 3, size=(30, 1))
@@ -26,7 +27,7 @@ ROWS = rng.standard_normal((30, 2)) + 5.0 * rng.randint(0, 3, size=(30, 1))
 # Rows
 
 
-@pytest.mark.parametrize("measure", ["moved", "symmetric_difference", "moved_share"])
+@pytest.mark.parametrize("measure", ["moved", "symmetric_difference", "moved_fraction"])
 def test_mean_influence_is_the_average_sensitivity(measure):
     for clusterer in (ward_linkage(), by_rank, HierarchicalKMedian()):
         found = row_influence(clusterer, ROWS, 3, repeats=2, measure=measure, n_jobs=1)
@@ -47,7 +48,7 @@ class Renaming(ByQuantile):
 
 def test_influence_and_unrest_equal_counting_by_hand():
     before = Renaming().fit(ROWS).cut(3)
-    found = row_influence(Renaming(), ROWS, 3, n_jobs=1)
+    found = row_influence(Renaming(), ROWS, 3, n_jobs=1, measure="moved")
     moved = np.zeros(30)
     for gone in range(30):
         kept = np.delete(np.arange(30), gone)
@@ -63,7 +64,7 @@ def test_influence_and_unrest_equal_counting_by_hand():
 
 
 def test_sums_of_influence_and_unrest_count_the_same_moves():
-    found = row_influence(by_rank, ROWS, 3, repeats=3, n_jobs=1)
+    found = row_influence(by_rank, ROWS, 3, repeats=3, n_jobs=1, measure="moved")
     # Beyond the deleted row itself, each move is counted once by influence and once by unrest.
     assert (found.influence - 1.0).sum() == pytest.approx((found.unrest * 29).sum())
     assert found.unrest.max() > 0.0
@@ -104,7 +105,11 @@ def test_some_deletions_give_unrest_for_all_rows_and_influence_for_some(tmp_path
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"k": 0}, "k must be"), ({"k": 30}, "29 of 30"), ({"k": 2, "trials": 0}, "trials must be")],
+    [
+        ({"n_clusters": 0}, "n_clusters must be"),
+        ({"n_clusters": 30}, "29 of 30"),
+        ({"n_clusters": 2, "trials": 0}, "trials must be"),
+    ],
 )
 def test_bad_arguments_of_row_influence_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
@@ -133,7 +138,7 @@ def test_clusters_that_are_found_again():
 def test_cluster_stability_needs_all_rows():
     with pytest.raises(ValueError, match="holds some back"):
         cluster_stability(ward_linkage(), ROWS, 2, perturb=Add(1))
-    with pytest.raises(ValueError, match="k must be"):
+    with pytest.raises(ValueError, match="n_clusters must be"):
         cluster_stability(ward_linkage(), ROWS, 0)
 
 
@@ -258,7 +263,14 @@ def uniform_rows():
 
 def test_cheapest_epsilon_for_a_sensitivity(uniform_rows):
     arguments = {"epsilon_range": (5.0, 1000.0), "repeats": 20, "n_jobs": 1}
-    search = tune_epsilon(uniform_rows, 6, target_sensitivity=4.0, **arguments)
+    search = tune_epsilon(
+        HierarchicalKMedian(),
+        uniform_rows,
+        6,
+        target_sensitivity=4.0,
+        **arguments,
+        measure="symmetric_difference",
+    )
     assert search.target == "sensitivity"
     assert search.sensitivity.max() > 4.0 > search.sensitivity.min()
     assert (np.diff(search.epsilons) > 0).all()
@@ -272,6 +284,7 @@ def test_cheapest_epsilon_for_a_sensitivity(uniform_rows):
         n_clusters=6,
         trials="all",
         repeats=20,
+        measure="symmetric_difference",
     )
     assert direct.mean.item() == search.sensitivity[chosen]
     assert direct.standard_error.item() == search.standard_error[chosen]
@@ -294,7 +307,7 @@ def test_the_limit_is_found_on_monotone_curves(target, exact, monkeypatch):
         return np.array([1.0 + np.log1p(model.epsilon)])
 
     monkeypatch.setattr(tune, "mean_cost", cost)
-    search = tune_epsilon(ROWS, 2, **target)
+    search = tune_epsilon(HierarchicalKMedian(), ROWS, 2, **target)
     nearer = exact / search.epsilon if "max_cost_ratio" in target else search.epsilon / exact
     # On the right side, and after four halvings within a factor of 3^(1/16).
     assert 1.0 <= nearer <= 3.0 ** (1 / 16)
@@ -303,7 +316,15 @@ def test_the_limit_is_found_on_monotone_curves(target, exact, monkeypatch):
 
 
 def test_calmest_epsilon_for_a_cost(uniform_rows):
-    search = tune_epsilon(uniform_rows, 6, max_cost_ratio=1.2, repeats=10, refinements=2, n_jobs=1)
+    search = tune_epsilon(
+        HierarchicalKMedian(),
+        uniform_rows,
+        6,
+        max_cost_ratio=1.2,
+        repeats=10,
+        refinements=2,
+        n_jobs=1,
+    )
     met = search.cost_ratio <= 1.2
     assert 0 < met.sum() < met.size
     chosen = search.epsilons.tolist().index(search.epsilon)
@@ -318,12 +339,26 @@ def test_calmest_epsilon_for_a_cost(uniform_rows):
 
 def test_targets_that_no_value_meets_are_said_clearly(uniform_rows):
     arguments = {"repeats": 2, "factor": 100.0, "n_jobs": 1}
-    search = tune_epsilon(uniform_rows, 6, target_sensitivity=0.5, **arguments)
+    search = tune_epsilon(
+        HierarchicalKMedian(),
+        uniform_rows,
+        6,
+        target_sensitivity=0.5,
+        **arguments,
+        measure="symmetric_difference",
+    )
     assert search.epsilon is None
     assert "no epsilon from 0.01 to 1000 has a symmetric_difference" in search.message
     assert f"{search.sensitivity.min():.4g}" in repr(search)
     search.plot().figure.canvas.draw()
-    costly = tune_epsilon(uniform_rows, 6, max_cost_ratio=0.5, **arguments)
+    costly = tune_epsilon(
+        HierarchicalKMedian(),
+        uniform_rows,
+        6,
+        max_cost_ratio=0.5,
+        **arguments,
+        measure="symmetric_difference",
+    )
     assert costly.epsilon is None
     assert "cost ratio of at most 0.5" in costly.message
 
@@ -331,10 +366,20 @@ def test_targets_that_no_value_meets_are_said_clearly(uniform_rows):
 def test_all_values_share_trials_and_seeds_even_from_a_generator(uniform_rows):
     arguments = {"repeats": 2, "factor": 1000.0, "refinements": 0, "n_jobs": 1}
     one = tune_epsilon(
-        uniform_rows, 3, max_cost_ratio=9.0, random_state=np.random.default_rng(1), **arguments
+        HierarchicalKMedian(),
+        uniform_rows,
+        3,
+        max_cost_ratio=9.0,
+        random_state=np.random.default_rng(1),
+        **arguments,
     )
     two = tune_epsilon(
-        uniform_rows, 3, max_cost_ratio=9.0, random_state=np.random.default_rng(1), **arguments
+        HierarchicalKMedian(),
+        uniform_rows,
+        3,
+        max_cost_ratio=9.0,
+        random_state=np.random.default_rng(1),
+        **arguments,
     )
     np.testing.assert_array_equal(one.sensitivity, two.sensitivity)
     np.testing.assert_array_equal(one.cost, two.cost)
@@ -350,16 +395,16 @@ def test_all_values_share_trials_and_seeds_even_from_a_generator(uniform_rows):
         ({"max_cost_ratio": 1.1, "epsilon_range": (0.0, 1.0)}, "two positive numbers"),
         ({"max_cost_ratio": 1.1, "epsilon_range": (2.0, 1.0)}, "smaller first"),
         ({"max_cost_ratio": 1.1, "factor": 1.0}, "more than 1; got 1.0"),
-        ({"max_cost_ratio": 1.1, "k": 0}, "k must be"),
+        ({"max_cost_ratio": 1.1, "n_clusters": 0}, "n_clusters must be"),
         ({"max_cost_ratio": 1.1, "repeats": 0}, "repeats must be"),
         ({"max_cost_ratio": 1.1, "measure": "x"}, "measure must be"),
     ],
 )
 def test_bad_arguments_of_tune_epsilon_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
-        tune_epsilon(ROWS, **{"k": 3, **arguments})
+        tune_epsilon(HierarchicalKMedian(), ROWS, **{"n_clusters": 3, **arguments})
 
 
 def test_only_our_estimator_has_an_epsilon():
-    with pytest.raises(TypeError, match="HierarchicalKMedian; got LinkageClusterer"):
-        tune_epsilon(ROWS, 3, max_cost_ratio=1.1, estimator=ward_linkage())
+    with pytest.raises(TypeError, match="HierarchicalKMedian.*got LinkageClusterer"):
+        tune_epsilon(ward_linkage(), ROWS, 3, max_cost_ratio=1.1)

@@ -17,7 +17,14 @@ ROWS = rng.standard_normal((30, 2)) + 4.0 * rng.randint(0, 3, size=(30, 1))
 @pytest.fixture(scope="module")
 def result() -> SensitivityResult:
     return average_sensitivity(
-        by_rank, ROWS, n_clusters=[2, 4], delete=[1, 0.2], trials=6, repeats=3, n_jobs=1
+        by_rank,
+        ROWS,
+        n_clusters=[2, 4],
+        delete=[1, 0.2],
+        trials=6,
+        repeats=3,
+        n_jobs=1,
+        measure="symmetric_difference",
     )
 
 
@@ -53,7 +60,7 @@ def test_summaries_follow_from_the_values(result):
 def test_measures_follow_from_each_other_without_fits(result):
     deleted = np.array([1.0, 6.0])[:, None, None, None]
     moved = result.in_measure("moved")
-    share = result.in_measure("moved_share")
+    share = result.in_measure("moved_fraction")
     np.testing.assert_array_equal(result.values, 2.0 * moved.values - deleted)
     np.testing.assert_allclose(share.values, (moved.values - deleted) / (30.0 - deleted))
     assert moved.measure == "moved"

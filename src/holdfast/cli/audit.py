@@ -35,7 +35,7 @@ EXAMPLES = (
     "holdfast audit wine.csv --methods single -k 2,4 --checkpoint runs -o a.csv",
 )
 
-_MEASURES = ("moved_share", "moved", "symmetric_difference")
+_MEASURES = ("moved_fraction", "moved", "symmetric_difference")
 _MOST_QUADRATIC = 30_000  # rows: 3.6 GB of distances
 
 
@@ -68,10 +68,10 @@ def audit(
         str,
         typer.Option(
             "--measure",
-            help="moved_share (of the rows that stay), moved (rows, the deleted ones included) or "
+            help="moved_fraction (of the rows that stay), moved (rows, the deleted ones included) or "
             "symmetric_difference (the paper's).",
         ),
-    ] = "moved_share",
+    ] = "moved_fraction",
     sample: Annotated[
         int | None,
         typer.Option("--sample", min=2, metavar="N", help="Measure on so many rows of the table."),
@@ -167,7 +167,7 @@ def _measure(
     clusterer: Any,
     rows: "NDArray[np.float64]",
     asked: _Audit,
-    tell: Callable[[float, float], None],
+    tell: Callable[[str, float, float | None], None],
 ) -> list[dict[str, Any]]:
     """Measure one method: a record for each number of deleted rows and of clusters."""
     from holdfast import average_sensitivity
@@ -235,7 +235,7 @@ def _show(
             }
         )
     elif records:
-        share = asked.measure == "moved_share"
+        share = asked.measure == "moved_fraction"
         form = "{:.1%}" if share else "{:.4g}"
         console.show_table(
             ["clusters", "deleted", "method", "moved", "±", "cost"],

@@ -196,7 +196,7 @@ def _summarise(
         "n_gone": int(old_ids.size - rows_before.size),
         "n_new": int(new_ids.size - rows_before.size),
         "n_moved": moved,
-        "moved_share": moved / rows_before.size,
+        "moved_fraction": moved / rows_before.size,
         "clusters_gone": sorted(before - after),
         "clusters_new": sorted(after - before),
     }
@@ -221,7 +221,7 @@ def _show(summaries: list[dict[str, Any]], renamed: "pa.Table", out: str, consol
                 f"{s['n_gone']:,}",
                 f"{s['n_new']:,}",
                 f"{s['n_moved']:,}",
-                f"{s['moved_share']:.1%}",
+                f"{s['moved_fraction']:.1%}",
                 " ".join(map(str, s["clusters_gone"])) or "-",
                 " ".join(map(str, s["clusters_new"])) or "-",
             ]

@@ -97,9 +97,11 @@ def share_work(
     return dict(zip(methods, zip([0.0, *ends], ends, strict=False), strict=True))
 
 
-def tell_share(tell: Tell, start: float, end: float, done: float, total: float) -> None:
+def tell_share(
+    tell: Tell, start: float, end: float, what: str, done: float, total: float | None
+) -> None:
     """Tell how far the whole is, where a part of it, from `start` to `end`, is so far."""
-    tell(start + (end - start) * done / max(total, 1), 1.0)
+    tell(start + (end - start) * done / max(total or 1.0, 1.0), 1.0)
 
 
 def _time_fit(clusterer: "Clusterer", rows: "NDArray[np.float64]", ks: tuple[int, ...]) -> float:

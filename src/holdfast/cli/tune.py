@@ -71,9 +71,9 @@ def tune(
     check_counts((clusters,), dataset.rows.shape[0])
     with console.bar("trying values of epsilon") as bar, blame_input():
         search = tune_epsilon(
-            dataset.rows, clusters, target_sensitivity=share, max_cost_ratio=max_cost_ratio,
-            estimator=estimator, delete=amounts[0], trials=how.trials, repeats=how.repeats,
-            measure="moved_share", n_jobs=how.jobs, random_state=how.seed, progress=bar.update,
+            estimator, dataset.rows, clusters, target_sensitivity=share,
+            max_cost_ratio=max_cost_ratio, delete=amounts[0], trials=how.trials, repeats=how.repeats,
+            n_jobs=how.jobs, random_state=how.seed, progress=lambda _, done, total: bar.update(done, total or 1.0),
         )  # fmt: skip
     _show(search, clusters, delete, console)
 
@@ -82,7 +82,7 @@ def _show(search: "EpsilonSearch", k: int, delete: str, console: Console) -> Non
     points = [
         {
             "epsilon": float(search.epsilons[i]),
-            "moved_share": float(search.sensitivity[i]),
+            "moved_fraction": float(search.sensitivity[i]),
             "standard_error": float(search.standard_error[i]),
             "cost": float(search.cost[i]),
             "cost_ratio": float(search.cost_ratio[i]),
@@ -94,7 +94,7 @@ def _show(search: "EpsilonSearch", k: int, delete: str, console: Console) -> Non
             {
                 "k": k,
                 "delete": delete,
-                "target": "moved_share" if search.target == "sensitivity" else "cost_ratio",
+                "target": "moved_fraction" if search.target == "sensitivity" else "cost_ratio",
                 "limit": search.limit,
                 "epsilon": search.epsilon,
                 "message": search.message,
@@ -107,7 +107,7 @@ def _show(search: "EpsilonSearch", k: int, delete: str, console: Console) -> Non
             [
                 [
                     f"{p['epsilon']:.4g}",
-                    f"{p['moved_share']:.1%}",
+                    f"{p['moved_fraction']:.1%}",
                     f"{p['standard_error']:.1%}",
                     f"{p['cost']:.6g}",
                     f"{p['cost_ratio']:.3f}",

@@ -29,7 +29,7 @@ def distances_between(rows: Rows, centers: Rows, metric: str = "euclidean") -> R
 def k_median_cost_to(
     X: ArrayLike,
     centers: ArrayLike,
-    weight: NDArray[np.float64] | None = None,
+    sample_weight: ArrayLike | None = None,
     metric: Literal["euclidean", "manhattan", "cosine"] = "euclidean",
 ) -> float:
     """Sum over rows of the distance to the nearest center.
@@ -40,7 +40,7 @@ def k_median_cost_to(
     ----------
     X : array-like of shape (n, n_features)
     centers : array-like of shape (k, n_features)
-    weight : ndarray of shape (n,), dtype float64, default=None
+    sample_weight : array-like of shape (n,), default=None
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
 
     Returns
@@ -54,6 +54,7 @@ def k_median_cost_to(
         raise ValueError(
             f"centers must have as many columns as X, {rows.shape[1]}; got {ends.shape[1]}."
         )
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     step = max(1, _BLOCK // ends.shape[0])
     total = 0.0
     for start in range(0, rows.shape[0], step):
@@ -64,9 +65,7 @@ def k_median_cost_to(
     return total
 
 
-def k_median_cost(
-    X: ArrayLike, labels: ArrayLike, weight: NDArray[np.float64] | None = None
-) -> float:
+def k_median_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Sum over clusters of the distances to the cluster's best medoid.
 
     The cost of a clustering in the figures of [LHBP25]_, whatever made it: each cluster gets the
@@ -79,7 +78,7 @@ def k_median_cost(
     X : array-like of shape (n, n_features)
     labels : array-like of shape (n,)
         Integers or strings.
-    weight : ndarray of shape (n,), dtype float64, default=None
+    sample_weight : array-like of shape (n,), default=None
         Non-negative; a row of weight 0 takes no part.
 
     Returns
@@ -102,7 +101,8 @@ def k_median_cost(
         raise ValueError(
             f"labels must have one value for each of {rows.shape[0]} rows; got shape {names.shape}."
         )
-    counts = np.ones(rows.shape[0]) if weight is None else np.asarray(weight, dtype=np.float64)
+    given = np.ones(rows.shape[0]) if sample_weight is None else sample_weight
+    counts = np.asarray(given, dtype=np.float64)
     present = counts > 0.0
     rows, names, counts = rows[present], names[present], counts[present]
     codes = np.unique(names, return_inverse=True)[1]

@@ -86,8 +86,8 @@ def _summarise_epsilon(inputs: Inputs) -> dict[str, Any]:
     """Measured on the compared rows, without one row at a time."""
     estimator = inputs.estimator
     search = tune_epsilon(
-        inputs.rows[inputs.compared], inputs.k, max_cost_ratio=_MAX_COST_RATIO,
-        estimator=estimator, epsilon_range=_EPSILONS[estimator.cost], factor=3.2, refinements=2,
+        estimator, inputs.rows[inputs.compared], inputs.k, max_cost_ratio=_MAX_COST_RATIO,
+        epsilon_range=_EPSILONS[estimator.cost], factor=3.2, refinements=2,
         trials="all" if estimator.cost == "tree" else _TRIALS, repeats=min(inputs.repeats, 5),
         measure="moved", n_jobs=inputs.n_jobs, random_state=inputs.seed, progress=inputs.progress,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from holdfast.stability.keys import repeat_seeds
 
 __all__ = ["MEASURE", "count_fits", "list_interval", "summarise_comparison"]
 
-MEASURE = "moved_share"
+MEASURE = "moved_fraction"
 
 _PEER_REPEATS = 5  # seeds of other randomised methods, whose fits take longer
 _FEW_KS = 4  # for clusterers that are fitted again for each k
@@ -130,7 +130,7 @@ def list_interval(result: SensitivityResult, changes: Any, ks: Any) -> dict[str,
     """Mean, standard error and 95% interval along one line of the table of changes and ks."""
     c, j = np.array(list(changes))[:, None], np.array(list(ks))[None, :]
     interval = result.interval()
-    if result.measure == "moved_share":
+    if result.measure == "moved_fraction":
         interval = np.minimum(interval, 1.0)  # no more than all rows
     return {
         "mean": list_numbers(result.mean[c, j], 4),

@@ -38,12 +38,14 @@ class Course:
         names = list(self._weights)
         before = sum(self._weights[name] for name in names[: names.index(what)])
         self._now = (what, before, self._weights[what])
-        self.tell(0.0, 1.0)
+        self.tell("", 0.0, 1.0)
 
-    def tell(self, done: float, total: float) -> None:
+    def tell(self, _: str, done: float, total: float | None) -> None:
         """Say how far the part is."""
         what, before, weight = self._now
-        self._notify(what, before + weight * done / max(total, 1.0), sum(self._weights.values()))
+        self._notify(
+            what, before + weight * done / max(total or 0.0, 1.0), sum(self._weights.values())
+        )
 
 
 def weigh_methods(

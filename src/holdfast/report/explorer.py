@@ -65,7 +65,7 @@ def _measure_clusters(inputs: Inputs) -> list[list[float | int | None]]:
     ks = range(2, inputs.max_k + 1)
     measured = average_sensitivity(
         AtSeed(inputs.estimator), inputs.rows, n_clusters=ks, perturb=Bootstrap(),
-        trials=inputs.trials, measure="moved_share", n_jobs=inputs.n_jobs,
+        trials=inputs.trials, measure="moved_fraction", n_jobs=inputs.n_jobs,
         random_state=inputs.seed, progress=inputs.progress,
     )  # fmt: skip
     assert measured.jaccard is not None  # it is refitted, never computed from the tree

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from holdfast._machine.hash import seed_from
+from holdfast._machine.progress import Shown
 from holdfast.clusterers import Clusterer
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.report.course import Course, Notify
@@ -16,7 +17,6 @@ from holdfast.report.methods import resolve_methods
 from holdfast.report.sampling import keyed_sample
 from holdfast.stability.perturb import Delete
 from holdfast.stability.plan import check_count, check_rows
-from holdfast.stability.progress import Shown
 
 __all__ = ["COMPARED_ROWS", "MOST_CLUSTERS", "Inputs", "check_inputs"]
 

@@ -65,11 +65,11 @@ def _compose_sentence(result: SensitivityResult) -> str:
     """Say the first number, in the unit of the measure."""
     value, error = float(result.mean[0, 0]), float(result.standard_error[0, 0])
     what = {
-        "moved_share": "of the rows that stay change cluster",
+        "moved_fraction": "of the rows that stay change cluster",
         "moved": "rows are lost from matched clusters",
         "symmetric_difference": "is the symmetric difference of matched clusters, in rows",
     }[result.measure]
-    if result.measure == "moved_share":
+    if result.measure == "moved_fraction":
         shown = f"{100 * value:.3g}% ± {100 * error:.2g}%"
     else:
         shown = f"{value:.4g} ± {error:.2g}"

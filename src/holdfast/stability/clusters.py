@@ -40,7 +40,7 @@ class ClusterStability:
 def cluster_stability(
     clusterer: Any,
     X: ArrayLike,
-    k: int,
+    n_clusters: int,
     *,
     perturb: Any = None,
     trials: int = 100,
@@ -55,8 +55,7 @@ def cluster_stability(
     clusterer : object
         As for `average_sensitivity`.
     X : array-like of shape (n_samples, n_features)
-    k : int
-        Number of clusters.
+    n_clusters : int
     perturb : Perturbation or function, default=None
         None is `Bootstrap`. One that holds rows back has no clustering of all rows to speak of,
         and is refused.
@@ -74,20 +73,20 @@ def cluster_stability(
     >>> from holdfast.clusterers import ward_linkage
     >>> from holdfast.stability import cluster_stability
     >>> X = np.array([[0.0], [1], [2], [3], [50], [51], [52], [53]])
-    >>> cluster_stability(ward_linkage(), X, k=2, trials=20, n_jobs=1).jaccard > 0.9
+    >>> cluster_stability(ward_linkage(), X, n_clusters=2, trials=20, n_jobs=1).jaccard > 0.9
     array([ True,  True])
     """
-    check_count("k", k)
+    check_count("n_clusters", n_clusters)
     perturbation = Bootstrap() if perturb is None else perturb
     if getattr(perturbation, "held_back", 0.0):
         raise ValueError(
             f"cluster_stability needs a clustering of all rows; {perturbation!r} holds some back."
         )
     plan = build_plan(
-        clusterer, X, n_clusters=int(k), delete=None, perturb=perturbation, trials=trials,
+        clusterer, X, n_clusters=int(n_clusters), delete=None, perturb=perturbation, trials=trials,
         repeats=1, coupling="same_seed", random_state=random_state,
     )  # fmt: skip
-    measured = measure_plan(plan, "moved_share", check_n_jobs(n_jobs), progress)
+    measured = measure_plan(plan, "moved_fraction", check_n_jobs(n_jobs), progress)
     labels = measured.job.bases[0].labels[0][0]
     assert labels is not None  # or fit_bases has raised
     jaccard, rand = measured.result.jaccard, measured.result.rand

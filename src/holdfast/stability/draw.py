@@ -17,7 +17,7 @@ __all__ = ["draw_search", "draw_sensitivity", "draw_suggestion"]
 _AXIS_TITLES = {
     "symmetric_difference": "average sensitivity (symmetric difference, rows)",
     "moved": "rows moved",
-    "moved_share": "share of surviving rows that moved",
+    "moved_fraction": "share of surviving rows that moved",
 }
 
 

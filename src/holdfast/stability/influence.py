@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from holdfast._machine.progress import Shown
 from holdfast.stability.measures import check_measure
 from holdfast.stability.plan import build_plan, check_count
-from holdfast.stability.progress import Shown
 from holdfast.stability.schedule import check_n_jobs
 from holdfast.stability.sensitivity import check_checkpoint, measure_plan
 
@@ -75,11 +75,11 @@ class RowInfluence:
 def row_influence(
     clusterer: Any,
     X: ArrayLike,
-    k: int,
+    n_clusters: int,
     *,
     trials: Any = "all",
     repeats: int = 10,
-    measure: str = "moved",
+    measure: str = "moved_fraction",
     n_jobs: int | None = -1,
     random_state: Any = 0,
     progress: Shown = False,
@@ -92,14 +92,13 @@ def row_influence(
     clusterer : object
         As for `average_sensitivity`.
     X : array-like of shape (n_samples, n_features)
-    k : int
-        Number of clusters.
+    n_clusters : int
     trials : int or "all", default="all"
         Rows to delete, each alone. A number takes that many at random: enough for `unrest`, while
         the others have no `influence`.
     repeats : int, default=10
         Seeds; deterministic clusterers get one.
-    measure : {"moved", "symmetric_difference", "moved_share"}
+    measure : {"moved", "symmetric_difference", "moved_fraction"}
         What `influence` is in: "moved" counts the row itself too, so that its floor is 1.
     n_jobs, random_state, progress, checkpoint
         As for `average_sensitivity`.
@@ -119,15 +118,15 @@ def row_influence(
     >>> from holdfast import row_influence
     >>> from holdfast.clusterers import single_linkage
     >>> X = np.array([[0.0], [1], [2], [3.5], [5], [6], [7], [20]])
-    >>> row_influence(single_linkage(), X, k=2).top(1)  # the outlier is a cluster
+    >>> row_influence(single_linkage(), X, n_clusters=2).top(1)  # the outlier is a cluster
     array([7])
     """
     check_measure(measure)
-    check_count("k", k)
+    check_count("n_clusters", n_clusters)
     check_checkpoint(checkpoint, random_state)
     n_processes = check_n_jobs(n_jobs)
     plan = build_plan(
-        clusterer, X, n_clusters=int(k), delete=1, perturb=None, trials="all", repeats=repeats,
+        clusterer, X, n_clusters=int(n_clusters), delete=1, perturb=None, trials="all", repeats=repeats,
         coupling="same_seed", random_state=random_state,
     )  # fmt: skip
     plan = plan.limit_to(trials)

@@ -7,7 +7,7 @@ with n rows before and n' after,
 - ``"symmetric_difference"`` = n + n' - 2 matched, the least sum over matched clusters of the size
   of their symmetric difference ([LHBP25], Eq. 1); 2 (n - matched) - m when m rows were deleted;
 - ``"moved"`` = n - matched, what the figures of [LHBP25] show; at least m;
-- ``"moved_share"`` = the share of the surviving rows that are not in the cluster matched to theirs.
+- ``"moved_fraction"`` = the share of the surviving rows that are not in the cluster matched to theirs.
 
 Invariants: the number of clusters may differ between the sides (a cluster without a partner adds
 all its rows), names of clusters never matter, and no loop runs over permutations.
@@ -35,7 +35,7 @@ __all__ = [
     "value_of",
 ]
 
-MEASURES = ("symmetric_difference", "moved", "moved_share")
+MEASURES = ("moved_fraction", "moved", "symmetric_difference")
 
 _SMALL = 4096  # integer labels up to here need no sorting
 
@@ -162,7 +162,7 @@ def value_of(measure: str, matched: Any, n_before: Any, n_after: Any, n_kept: An
 
     Parameters
     ----------
-    measure : {"symmetric_difference", "moved", "moved_share"}
+    measure : {"symmetric_difference", "moved", "moved_fraction"}
     matched : float or ndarray
     n_before, n_after, n_kept : float or ndarray
         Rows before, rows after, rows in both.
@@ -183,7 +183,7 @@ def clustering_distance(
     before: ArrayLike,
     after: ArrayLike,
     *,
-    measure: str = "symmetric_difference",
+    measure: str = "moved_fraction",
     kept: ArrayLike | None = None,
 ) -> float:
     """How far apart two clusterings are, of the same rows or of rows that came and went.
@@ -194,7 +194,7 @@ def clustering_distance(
         Labels, any integers or strings.
     after : array-like of shape (n_after,)
         Labels; their names and number may differ from those before.
-    measure : {"symmetric_difference", "moved", "moved_share"}
+    measure : {"symmetric_difference", "moved", "moved_fraction"}
         With `matched` the largest number of rows in common under a one-to-one matching of
         clusters: n_before + n_after - 2 matched ([LHBP25]_, Eq. 1), n_before - matched, or the
         share of the surviving rows that changed cluster.

@@ -35,7 +35,7 @@ class SensitivityResult:
     ----------
     clusterer : str
         Its name.
-    measure : {"symmetric_difference", "moved", "moved_share"}
+    measure : {"symmetric_difference", "moved", "moved_fraction"}
         What `values` and all summaries are in; `in_measure` gives the others without new fits.
     coupling : {"same_seed", "earth_mover"}
     changes : tuple of str

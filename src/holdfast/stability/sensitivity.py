@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from holdfast._machine.progress import Progress, Shown
 from holdfast.clusterers.adapt import KMedianClusterer, as_clusterer
 from holdfast.clusterers.protocol import Rows
 from holdfast.hierarchy.cost import k_median_cost
@@ -20,7 +21,6 @@ from holdfast.stability.blocks import Block
 from holdfast.stability.checkpoint import Checkpoint, describe_plan
 from holdfast.stability.measures import check_measure
 from holdfast.stability.plan import Plan, build_plan, check_ks
-from holdfast.stability.progress import Progress, Shown
 from holdfast.stability.result import SensitivityResult
 from holdfast.stability.schedule import check_n_jobs, limit_threads, run_units
 from holdfast.stability.trials import Job, fit_bases
@@ -35,25 +35,23 @@ __all__ = [
     "measure_plan",
 ]
 
-_METHODS = ("auto", "refit")
-
 
 def average_sensitivity(
     clusterer: Any,
     X: ArrayLike,
-    *,
     n_clusters: int | ArrayLike,
+    *,
     delete: Any = None,
     perturb: Any = None,
     trials: Any = 100,
     repeats: int = 10,
-    measure: str = "symmetric_difference",
+    measure: str = "moved_fraction",
     coupling: str = "same_seed",
     n_jobs: int | None = -1,
     random_state: Any = 0,
     progress: Shown = False,
     checkpoint: str | os.PathLike[str] | None = None,
-    method: str = "auto",
+    refit: bool = False,
 ) -> SensitivityResult:
     """How much a clustering moves when rows come and go, for any clusterer.
 
@@ -80,7 +78,7 @@ def average_sensitivity(
         ``delete=1``: the exact average of [LHBP25]_, Eq. 1, not a sample.
     repeats : int, default=10
         Seeds; deterministic clusterers get one. With ``coupling="earth_mover"``, outputs a side.
-    measure : {"symmetric_difference", "moved", "moved_share"}
+    measure : {"symmetric_difference", "moved", "moved_fraction"}
         n_before + n_after - 2 matched ([LHBP25]_, Eq. 1); n_before - matched (its figures); the
         share of the surviving rows that changed cluster.
     coupling : {"same_seed", "earth_mover"}
@@ -101,10 +99,10 @@ def average_sensitivity(
         A folder for finished blocks of trials: the same call continues where it was interrupted,
         also with more `trials` or another `measure`. Needs an integer `random_state`. Not used
         where nothing is refitted.
-    method : {"auto", "refit"}
-        "auto" computes all deletions of `HierarchicalKMedian` (tree cost, ``trials="all"``) from
-        the structure of the tree instead of refitting: the same numbers, without the adjusted Rand
-        and Jaccard indices.
+    refit : bool, default=False
+        Fit again for each deletion even where `HierarchicalKMedian` (tree cost, ``trials="all"``)
+        can do without: all numbers are the same, and the adjusted Rand and Jaccard indices are
+        computed as well.
 
     Returns
     -------
@@ -137,18 +135,16 @@ def average_sensitivity(
     >>> X = np.array([[0.0], [1], [2], [10], [11], [12]])
     >>> r = average_sensitivity(single_linkage(), X, n_clusters=[2], trials="all")
     >>> r.mean
-    array([[1.]])
+    array([[0.]])
     """
     check_measure(measure)
-    if method not in _METHODS:
-        raise ValueError(f"method must be one of {', '.join(_METHODS)}; got {method!r}.")
     plan = build_plan(
         clusterer, X, n_clusters=n_clusters, delete=delete, perturb=perturb, trials=trials,
         repeats=repeats, coupling=coupling, random_state=random_state,
     )  # fmt: skip
     n_processes = check_n_jobs(n_jobs)
     check_checkpoint(checkpoint, random_state)
-    if method == "auto" and has_exact_deletions(plan):
+    if not refit and has_exact_deletions(plan):
         return _exact_deletions(plan, measure, progress)
     return measure_plan(plan, measure, n_processes, progress, checkpoint).result
 
@@ -185,7 +181,7 @@ def measure_plan(
     units = plan.units()
     known = {(int(c), int(t)) for block in blocks for c, t in block.units}
     todo = [unit for unit in units if unit not in known]
-    shown = Progress(plan.n_base_fits + len(units) * plan.repeats, progress)
+    shown = Progress(progress, plan.n_base_fits + len(units) * plan.repeats)
     shown.skip((len(units) - len(todo)) * plan.repeats)
 
     def take(block: Block) -> None:
@@ -242,7 +238,7 @@ def _exact_deletions(plan: Plan, measure: str, progress: Shown) -> SensitivityRe
     rows = np.ascontiguousarray(plan.bases[0].rows, dtype=np.float64)
     n_rows = rows.shape[0]
     matched = np.full((1, len(plan.ks), n_rows, plan.repeats), np.nan)
-    shown = Progress(plan.repeats, progress, "seeds")
+    shown = Progress(progress, plan.repeats, "seeds")
     note = ""
     try:
         for repeat, seed in enumerate(plan.base_seeds):

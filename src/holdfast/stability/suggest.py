@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast.stability.progress import Shown
+from holdfast._machine.progress import Shown
 from holdfast.stability.result import SensitivityResult
 from holdfast.stability.sensitivity import average_sensitivity
 from holdfast.stability.standard_error import mean_error
@@ -73,7 +73,7 @@ def suggest_k(
     perturb: Any = None,
     trials: int = 50,
     repeats: int = 5,
-    measure: str = "moved_share",
+    measure: str = "moved_fraction",
     n_jobs: int | None = -1,
     random_state: Any = 0,
     progress: Shown = False,

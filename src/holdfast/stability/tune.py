@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from holdfast._machine.hash import seed_from
+from holdfast._machine.progress import Progress, Shown
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.stability.keys import repeat_seeds
 from holdfast.stability.measures import check_measure
 from holdfast.stability.plan import check_count, check_rows
-from holdfast.stability.progress import Progress, Shown
 from holdfast.stability.sensitivity import average_sensitivity, mean_cost
 
 if TYPE_CHECKING:
@@ -105,19 +105,19 @@ class _Goal:
 
 
 def tune_epsilon(
+    clusterer: HierarchicalKMedian,
     X: ArrayLike,
-    k: int,
+    n_clusters: int,
     *,
     target_sensitivity: float | None = None,
     max_cost_ratio: float | None = None,
-    estimator: HierarchicalKMedian | None = None,
     epsilon_range: tuple[float, float] = (0.01, 1000.0),
     factor: float = 3.0,
     refinements: int = 4,
     delete: float = 1,
     trials: Any = None,
     repeats: int = 10,
-    measure: str = "symmetric_difference",
+    measure: str = "moved_fraction",
     n_jobs: int | None = -1,
     random_state: Any = 0,
     progress: Shown = False,
@@ -133,15 +133,14 @@ def tune_epsilon(
 
     Parameters
     ----------
+    clusterer : HierarchicalKMedian
+        Never changed; all its parameters but `epsilon`, `n_clusters` and `random_state` count.
     X : array-like of shape (n_samples, n_features)
-    k : int
-        Number of clusters.
+    n_clusters : int
     target_sensitivity : float, default=None
         The average sensitivity, in `measure`, not to be exceeded. This or `max_cost_ratio`.
     max_cost_ratio : float, default=None
         k-median cost not to be exceeded, as a multiple of that of greedy centers (epsilon 0).
-    estimator : HierarchicalKMedian, default=None
-        Its other parameters; None for the defaults.
     epsilon_range : tuple of float, default=(0.01, 1000.0)
         Smallest and largest value tried.
     factor : float, default=3.0
@@ -166,38 +165,40 @@ def tune_epsilon(
     Examples
     --------
     >>> import numpy as np
-    >>> from holdfast import tune_epsilon
+    >>> from holdfast import HierarchicalKMedian, tune_epsilon
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
-    >>> search = tune_epsilon(X, k=4, target_sensitivity=40.0, repeats=3)
+    >>> search = tune_epsilon(HierarchicalKMedian(), X, 4, target_sensitivity=0.4, repeats=3)
     >>> search.epsilon in search.epsilons
     True
     """
     check_measure(measure)
-    check_count("k", k)
+    check_count("n_clusters", n_clusters)
     check_count("repeats", repeats)
     rows = check_rows(X)
     target, limit = _check_target(target_sensitivity, max_cost_ratio)
     grid = _geometric_grid(epsilon_range, factor)
-    model = HierarchicalKMedian() if estimator is None else estimator
-    if not isinstance(model, HierarchicalKMedian):
-        raise TypeError(f"estimator must be a HierarchicalKMedian; got {type(model).__name__}.")
+    if not isinstance(clusterer, HierarchicalKMedian):
+        raise TypeError(
+            f"clusterer must be a HierarchicalKMedian, which has an epsilon to tune; got "
+            f"{type(clusterer).__name__}."
+        )
     seed = seed_from(random_state)
     seeds = repeat_seeds(seed, repeats)
     if trials is None:
-        trials = "all" if model.cost == "tree" and delete == 1 else 100
+        trials = "all" if clusterer.cost == "tree" and delete == 1 else 100
 
     def try_value(epsilon: float) -> _Point:
-        candidate = clone(model).set_params(epsilon=epsilon)
+        candidate = clone(clusterer).set_params(epsilon=epsilon)
         result = average_sensitivity(
-            candidate, rows, n_clusters=int(k), delete=delete, trials=trials, repeats=repeats,
-            measure=measure, n_jobs=n_jobs, random_state=seed, progress=shown.inside,
+            candidate, rows, n_clusters=int(n_clusters), delete=delete, trials=trials, repeats=repeats,
+            measure=measure, n_jobs=n_jobs, random_state=seed, progress=shown.part(),
         )  # fmt: skip
-        cost = float(mean_cost(candidate, rows, n_clusters=k, seeds=seeds)[0])
+        cost = float(mean_cost(candidate, rows, n_clusters=n_clusters, seeds=seeds)[0])
         return _Point(epsilon, float(result.mean[0, 0]), float(result.standard_error[0, 0]), cost)
 
-    no_noise = clone(model).set_params(epsilon=0.0)
-    greedy = float(mean_cost(no_noise, rows, n_clusters=k, seeds=seeds)[0])
-    shown = Progress(len(grid) + refinements, progress, "values of epsilon")
+    no_noise = clone(clusterer).set_params(epsilon=0.0)
+    greedy = float(mean_cost(no_noise, rows, n_clusters=n_clusters, seeds=seeds)[0])
+    shown = Progress(progress, len(grid) + refinements, "values of epsilon")
 
     def try_and_count(epsilon: float) -> _Point:
         point = try_value(epsilon)

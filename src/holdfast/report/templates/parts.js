@@ -68,8 +68,8 @@ function makeChoosing({ choosing: { k, epsilon } }) {
       html("div", { class: "grid" }, chart(curves.moved, drawLines), chart(curves.cost, drawLines))));
 }
 function makeSensitivity({ sensitivity: s }) {
-  const share = s.measure === "moved_share", format = share ? percent : (v) => number(v);
-  const label = { moved_share: "share of the remaining rows that change cluster", moved: "rows lost from matched clusters", symmetric_difference: "symmetric difference, in rows" }[s.measure];
+  const share = s.measure === "moved_fraction", format = share ? percent : (v) => number(v);
+  const label = { moved_fraction: "share of the remaining rows that change cluster", moved: "rows lost from matched clusters", symmetric_difference: "symmetric difference, in rows" }[s.measure];
   const many = s.n_clusters.length > 1;
   const point = (x, l, i) => ({ x, y: l.mean[i], low: l.low[i], high: l.high[i] });
   const series = many ? s.changes.map((name, c) => ({ name, mark: c, shape: c % 4, strong: c === 0, points: s.n_clusters.map((k, i) => point(k, s.lines[c], i)) }))
