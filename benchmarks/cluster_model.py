@@ -44,7 +44,7 @@ def measure(n: int, max_cells: int) -> dict[str, float]:
     whole = halves[0] + halves[1]
     merged = time.process_time()
     rows, weight = whole.settle().content()
-    model = HierarchicalKMedian(100).fit(rows[:5000], sample_weight=weight[:5000])
+    model = HierarchicalKMedian(100, method="tree").fit(rows[:5000], sample_weight=weight[:5000])
     settled = time.process_time()
     locator = model.fit(rows, sample_weight=weight).hierarchy_.locator.first(100)
     built = time.process_time()

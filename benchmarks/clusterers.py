@@ -89,7 +89,12 @@ def run_deletions(X: Array) -> Any:
     from holdfast import HierarchicalKMedian, average_sensitivity
 
     return average_sensitivity(
-        HierarchicalKMedian(), X, n_clusters=[2, 4, 8, 16], delete=[1], trials="all", repeats=1
+        HierarchicalKMedian(method="tree"),
+        X,
+        n_clusters=[2, 4, 8, 16],
+        delete=[1],
+        trials="all",
+        repeats=1,
     )
 
 

@@ -17,8 +17,8 @@ FITS: dict[str, dict[str, Any]] = {
     "tree cost, whole hierarchy": {},
     "tree cost, 100 centers": {"n_clusters": 100, "max_centers": 100},
     "greedy, whole hierarchy": {"epsilon": 0.0},
-    "Euclidean cost": {"cost": "euclidean"},
-    "Euclidean cost, refined": {"cost": "euclidean", "refine": True},
+    "Euclidean cost": {"method": "medoids"},
+    "Euclidean cost, refined": {"method": "means"},
 }
 seen: list[str] = []
 

@@ -21,10 +21,10 @@ def measure_stages(path: Path, labels: Path) -> dict[str, float]:
     from holdfast.tables.chunks import open_source
 
     few = np.random.default_rng(0).standard_normal((20_000, 3))
-    warm = fit_chunks(HierarchicalKMedian(CLUSTERS), [few], max_cells=1000)
+    warm = fit_chunks(HierarchicalKMedian(CLUSTERS, method="tree"), [few], max_cells=1000)
     list(predict_chunks(warm, [few]))
     start = time.perf_counter()
-    model = fit_chunks(HierarchicalKMedian(CLUSTERS), path)
+    model = fit_chunks(HierarchicalKMedian(CLUSTERS, method="tree"), path)
     fitted = time.perf_counter()
     write_labels(model, open_source(path), labels, int(model.row_weights_.sum()))
     done = time.perf_counter()
@@ -48,7 +48,9 @@ def measure_cost(path: Path, max_cells: int) -> dict[str, float]:
     X = np.stack([column.to_numpy() for column in table.columns], axis=1)
     totals = {"capped": 0.0, "whole": 0.0, "moved": 0.0}
     for seed in range(SEEDS):  # a hierarchy is one draw: only the average says what the cap does
-        model = HierarchicalKMedian(CLUSTERS, max_centers=CLUSTERS, random_state=seed)
+        model = HierarchicalKMedian(
+            CLUSTERS, method="tree", max_centers=CLUSTERS, random_state=seed
+        )
         whole = model.fit(X).labels_
         totals["whole"] += k_median_cost_to(X, model.cluster_centers_) / SEEDS
         fit_chunks(model, [X], max_cells=max_cells)

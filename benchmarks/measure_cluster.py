@@ -27,8 +27,8 @@ def run(role: str, sketches: list[CappedSketch]) -> None:
         merge_parts([PartSketch(like, sketch) for sketch in sketches])
     else:
         (sketch,) = sketches
-        estimator = HierarchicalKMedian(CLUSTERS)
-        fit_sketch(estimator, sketch, HierarchicalKMedian(CLUSTERS), None)
+        estimator = HierarchicalKMedian(CLUSTERS, method="tree")
+        fit_sketch(estimator, sketch, HierarchicalKMedian(CLUSTERS, method="tree"), None)
 
 
 def main() -> None:

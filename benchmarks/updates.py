@@ -9,7 +9,7 @@ MILLION = 1e6
 OPTIONS = {
     "few": {"n_clusters": 100, "max_centers": 100},
     "whole": {"n_clusters": 8, "epsilon": 1.0},
-    "euclidean": {"n_clusters": 100, "cost": "euclidean", "max_centers": 100},
+    "euclidean": {"n_clusters": 100, "method": "medoids", "max_centers": 100},
 }
 CHANGES = {"add": "added", "remove": "removed"}
 UNASKED = {"few": "tree", "euclidean": "Euclidean"}

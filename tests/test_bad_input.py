@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from models import build_model
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from holdfast import HierarchicalKMedian
+from holdfast_paper.unshifted import UnshiftedKMedian
 
 ROWS = np.random.RandomState(8).standard_normal((10, 2))
 ONES = np.ones(10)
@@ -100,16 +102,10 @@ BAD_PARAMETERS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "epsilon complex": ({"epsilon": 1j}, ["epsilon", "got 1j", "number"]),
     "epsilon list": ({"epsilon": [1.0]}, ["epsilon", "got [1.0]", "number"]),
     "epsilon too large": ({"epsilon": 10**400}, ["epsilon", "number"]),
-    "cost unknown": ({"cost": "ward"}, ["cost", "got 'ward'", "tree"]),
-    "cost None": ({"cost": None}, ["cost", "got None", "tree"]),
-    "cost list": ({"cost": ["tree"]}, ["cost", "got ['tree']", "one of"]),
-    "random_shift None": ({"random_shift": None}, ["random_shift", "got None", "True or False"]),
-    "random_shift string": ({"random_shift": "no"}, ["random_shift", "got 'no'", "True or False"]),
-    "random_shift number": ({"random_shift": 2}, ["random_shift", "got 2", "True or False"]),
-    "random_shift array": (
-        {"random_shift": np.array([True, False])},
-        ["random_shift", "True or False"],
-    ),
+    "method unknown": ({"method": "ward"}, ["method", "got 'ward'", "tree"]),
+    "method None": ({"method": None}, ["method", "got None", "tree"]),
+    "method list": ({"method": ["tree"]}, ["method", "got ['tree']", "one of"]),
+    "verbose string": ({"verbose": "yes"}, ["verbose", "got 'yes'", "True"]),
     "max_centers zero": ({"max_centers": 0}, ["max_centers", "got 0", "integer"]),
     "max_centers float": ({"max_centers": 5.0}, ["max_centers", "got 5.0", "integer"]),
     "max_centers bool": ({"max_centers": True}, ["max_centers", "got True", "integer"]),
@@ -121,28 +117,21 @@ BAD_PARAMETERS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"n_clusters": 3, "max_centers": 2},
         ["max_centers=2", "at least n_clusters=3"],
     ),
-    "max_candidates zero": ({"max_candidates": 0}, ["max_candidates", "got 0", "integer"]),
-    "max_candidates None": ({"max_candidates": None}, ["max_candidates", "got None", "integer"]),
-    "max_candidates float": ({"max_candidates": 9.0}, ["max_candidates", "got 9.0", "integer"]),
     "metric unknown": (
-        {"cost": "euclidean", "metric": "chebyshev"},
+        {"method": "medoids", "metric": "chebyshev"},
         ["metric", "got 'chebyshev'", "euclidean", "manhattan", "cosine"],
     ),
-    "metric of another cost": (
+    "metric of another method": (
         {"metric": "manhattan"},
-        ["metric", "got 'manhattan'", "euclidean", "cost='tree'"],
+        ["metric", "got 'manhattan'", "euclidean", 'method="tree"'],
     ),
     "metric list": (
-        {"cost": "euclidean", "metric": ["euclidean"]},
+        {"method": "medoids", "metric": ["euclidean"]},
         ["metric", "got ['euclidean']", "one of"],
     ),
     "random_state string": ({"random_state": "x"}, ["random_state", "got 'x'", "integer"]),
     "random_state float": ({"random_state": 1.5}, ["random_state", "got 1.5", "integer"]),
     "random_state list": ({"random_state": [1, 2]}, ["random_state", "got [1, 2]", "integer"]),
-    "root_box with a shift": (
-        {"root_box": ([-8.0, -8.0], 16.0)},
-        ["root_box", "random_shift=False"],
-    ),
     "root_box number": (DETERMINISTIC | {"root_box": 16.0}, ["root_box", "got 16.0", "corner"]),
     "root_box string": (DETERMINISTIC | {"root_box": "ab"}, ["root_box", "got 'ab'", "corner"]),
     "root_box corner only": (
@@ -205,7 +194,7 @@ def check_failure(
     parameters: dict[str, Any], rows: Any, weight: Any, kind: type[Exception], said: list[str]
 ) -> None:
     """Check that a fit fails as it should, and that a new and an old estimator stay as they are."""
-    new = HierarchicalKMedian(**{"n_clusters": 2, **parameters})
+    new = build_model(**{"n_clusters": 2, **parameters})
     before = state_of(new)
     with pytest.raises(kind) as caught:
         new.fit(rows, sample_weight=weight)
@@ -214,10 +203,12 @@ def check_failure(
     with pytest.raises(NotFittedError):
         new.predict(ROWS)
 
-    old = HierarchicalKMedian(4).fit(pd.DataFrame(ROWS[:, :1], columns=["a"]))
+    shift = parameters.get("random_shift", True)
+    changes = {name: value for name, value in parameters.items() if name != "random_shift"}
+    old = build_model(4, random_shift=shift).fit(pd.DataFrame(ROWS[:, :1], columns=["a"]))
     column = pd.DataFrame(ROWS[:, :1], columns=["a"])
     labels, costs = old.labels_.copy(), old.hierarchy_.costs.copy()
-    old.set_params(**{"n_clusters": 2, **parameters})
+    old.set_params(**{"n_clusters": 2, **changes})
     before = state_of(old)
     for method in (old.fit, old.fit_predict, old.fit_transform):
         with pytest.raises(kind):
@@ -254,7 +245,7 @@ def test_more_clusters_than_rows_of_positive_weight():
 
 def test_row_without_a_direction():
     rows = np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 1.0]])
-    parameters = {"cost": "euclidean", "metric": "cosine"}
+    parameters = {"method": "medoids", "metric": "cosine"}
     check_failure(parameters, rows, None, ValueError, ['metric="cosine"', "Row 1", "zero"])
 
 
@@ -265,7 +256,7 @@ def test_cost_that_overflows_through_the_weights():
 
 def test_values_near_the_largest_double_are_clustered_if_their_cost_fits():
     rows = np.array([[1.0e307], [1.1e307], [2.0e307]])
-    model = HierarchicalKMedian(3, epsilon=0).fit(rows)
+    model = HierarchicalKMedian(3, method="tree", epsilon=0).fit(rows)
     assert sorted(model.labels_) == [0, 1, 2]
     assert np.isfinite(model.hierarchy_.costs).all()
     np.testing.assert_array_equal(model.predict(rows), model.labels_)
@@ -274,13 +265,13 @@ def test_values_near_the_largest_double_are_clustered_if_their_cost_fits():
 
 
 def test_equal_rows_of_the_largest_double():
-    model = HierarchicalKMedian(2).fit(np.full((3, 2), np.finfo(np.float64).max))
+    model = HierarchicalKMedian(2, method="tree").fit(np.full((3, 2), np.finfo(np.float64).max))
     assert model.hierarchy_.costs.tolist() == [0.0, 0.0, 0.0]
 
 
 def test_tiny_root_box_works_or_says_why():
     # One over its side is beyond the largest double.
-    model = HierarchicalKMedian(2, random_shift=False, root_box=([0.0], 1e-310))
+    model = UnshiftedKMedian(2, root_box=([0.0], 1e-310))
     try:
         model.fit([[0.0], [5e-324]])
     except ValueError as error:
@@ -292,8 +283,8 @@ def test_tiny_root_box_works_or_says_why():
 def test_row_of_no_weight_may_lie_outside_the_root_box():
     rows = np.concatenate((ROWS, [[100.0, 0.0]]))
     weight = np.append(ONES, 0.0)
-    model = HierarchicalKMedian(2, **BOXED).fit(rows, sample_weight=weight)
-    expected = HierarchicalKMedian(2, **BOXED).fit(ROWS)
+    model = build_model(2, **BOXED).fit(rows, sample_weight=weight)
+    expected = build_model(2, **BOXED).fit(ROWS)
     np.testing.assert_array_equal(model.labels_[:-1], expected.labels_)
 
 
@@ -304,9 +295,9 @@ def test_failed_fit_draws_nothing():
         {"epsilon": -1.0},
         {"random_shift": False, "root_box": 3},
         {"n_clusters": 11},
-        {"cost": "ward"},
+        {"method": "ward"},
     ):
-        model = HierarchicalKMedian(**{"random_state": generator, "n_clusters": 2, **parameters})
+        model = build_model(**{"random_state": generator, "n_clusters": 2, **parameters})
         with pytest.raises(ValueError, match="must be"):
             model.fit(ROWS)
         assert generator.get_state()[2] == before, parameters
@@ -330,7 +321,7 @@ BAD_NEW_ROWS = {
 @pytest.mark.parametrize("case", BAD_NEW_ROWS)
 def test_new_rows(method: str, case: str):
     rows, said = BAD_NEW_ROWS[case]
-    model = HierarchicalKMedian(2).fit(ROWS)
+    model = HierarchicalKMedian(2, method="tree").fit(ROWS)
     before = state_of(model)
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is checked below
         getattr(model, method)(rows)
@@ -341,7 +332,7 @@ def test_new_rows(method: str, case: str):
 @pytest.mark.parametrize("case", BAD_WEIGHTS.keys() - {"total overflows"})
 def test_weights_of_score(case: str):
     weight, said = BAD_WEIGHTS[case]
-    model = HierarchicalKMedian(2).fit(ROWS)
+    model = HierarchicalKMedian(2, method="tree").fit(ROWS)
     with pytest.raises(ValueError, match="sample_weight") as caught:
         model.score(ROWS, sample_weight=weight)
     check_message(str(caught.value), said)
@@ -351,7 +342,7 @@ def test_weights_of_score(case: str):
 @pytest.mark.parametrize("other", [1, 2, 3, 7])
 def test_hierarchy_predicts_rows_of_its_own_width_only(n_features: int, other: int):
     rows = np.random.RandomState(0).standard_normal((10, n_features))
-    hierarchy = HierarchicalKMedian(2).fit(rows).hierarchy_
+    hierarchy = HierarchicalKMedian(2, method="tree").fit(rows).hierarchy_
     new = np.ones((4, other))
     if other == n_features:
         assert hierarchy.predict(new, 2).shape == (4,)
@@ -381,7 +372,7 @@ def test_hierarchy_predicts_rows_of_its_own_width_only(n_features: int, other: i
     ids=str,
 )
 def test_cut_outside_its_range(method: str, k: Any, kind: type[Exception], said: list[str]):
-    hierarchy = HierarchicalKMedian(2).fit(ROWS).hierarchy_
+    hierarchy = HierarchicalKMedian(2, method="tree").fit(ROWS).hierarchy_
     arguments = (ROWS, k) if method == "predict" else (k,)
     with pytest.raises(kind) as caught:
         getattr(hierarchy, method)(*arguments)
@@ -389,14 +380,14 @@ def test_cut_outside_its_range(method: str, k: Any, kind: type[Exception], said:
 
 
 def test_cut_beyond_max_centers_says_so():
-    hierarchy = HierarchicalKMedian(2, max_centers=4).fit(ROWS).hierarchy_
+    hierarchy = HierarchicalKMedian(2, method="tree", max_centers=4).fit(ROWS).hierarchy_
     with pytest.raises(ValueError, match=r"from 1 to 4.*max_centers.*got 5"):
         hierarchy.cut(5)
 
 
 def test_cut_beyond_the_rows_of_positive_weight_says_so():
     weight = np.arange(10.0) % 2
-    hierarchy = HierarchicalKMedian(2).fit(ROWS, sample_weight=weight).hierarchy_
+    hierarchy = HierarchicalKMedian(2, method="tree").fit(ROWS, sample_weight=weight).hierarchy_
     with pytest.raises(ValueError, match=r"from 1 to 5.*got 6") as caught:
         hierarchy.cut(6)
     assert "max_centers" not in str(caught.value)
@@ -421,7 +412,7 @@ def test_cut_beyond_the_rows_of_positive_weight_says_so():
 def test_rows_that_the_grid_merges_are_counted(column: list[float], count: int, epsilon: float):
     rows = np.array(column)[:, None]
     with pytest.warns(UserWarning, match=rf"^{count} row.* of X.*tell apart") as caught:
-        hierarchy = HierarchicalKMedian(1, epsilon=epsilon).fit(rows).hierarchy_
+        hierarchy = HierarchicalKMedian(1, method="tree", epsilon=epsilon).fit(rows).hierarchy_
     assert len(caught) == 1
     # They are repeats: still one cluster each in the last cut.
     n = rows.size
@@ -431,14 +422,14 @@ def test_rows_that_the_grid_merges_are_counted(column: list[float], count: int, 
 
 def test_warning_points_at_the_caller():
     with pytest.warns(UserWarning, match="tell apart") as caught:
-        HierarchicalKMedian(1).fit([[0.0], [1e-30], [1.0]])
+        HierarchicalKMedian(1, method="tree").fit([[0.0], [1e-30], [1.0]])
     assert caught[0].filename == __file__
 
 
 def test_repeats_and_rows_of_no_weight_are_not_warned_about():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        HierarchicalKMedian(1).fit([[0.0], [0.0], [-0.0], [1.0]])
-        HierarchicalKMedian(1).fit([[0.0], [1e-30], [1.0]], sample_weight=[1, 0, 1])
-        HierarchicalKMedian(1).fit([[1.0], [1.0 + 2.0**-52], [1024.0]])
+        HierarchicalKMedian(1, method="tree").fit([[0.0], [0.0], [-0.0], [1.0]])
+        HierarchicalKMedian(1, method="tree").fit([[0.0], [1e-30], [1.0]], sample_weight=[1, 0, 1])
+        HierarchicalKMedian(1, method="tree").fit([[1.0], [1.0 + 2.0**-52], [1024.0]])
     assert caught == []

@@ -10,7 +10,7 @@ from holdfast import HierarchicalKMedian
 from holdfast.hierarchy.draw import nested_order
 
 ROWS = np.random.default_rng(3).normal(size=(60, 2)) + 6.0 * np.arange(60)[:, None] // 20
-HIERARCHY = HierarchicalKMedian(1).fit(ROWS).hierarchy_
+HIERARCHY = HierarchicalKMedian(1, method="tree").fit(ROWS).hierarchy_
 
 
 def bars_of(ax, k):
@@ -45,7 +45,7 @@ def test_axes_are_taken_or_made_and_few_centers_are_all_drawn():
     _, given = plt.subplots()
     assert HIERARCHY.plot(4, given) is given
     plt.close()
-    few = HierarchicalKMedian(2).fit([[0.0], [1.0], [5.0]]).hierarchy_
+    few = HierarchicalKMedian(2, method="tree").fit([[0.0], [1.0], [5.0]]).hierarchy_
     assert len(few.plot().patches) == 1 + 2 + 3
 
 

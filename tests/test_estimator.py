@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from models import FewCandidates
 from scipy.spatial.distance import cdist
 from sklearn import config_context
 from sklearn.base import clone
@@ -22,17 +23,20 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 import holdfast
 from holdfast import HierarchicalKMedian, Hierarchy, k_median_cost_to
+from holdfast_paper.unshifted import UnshiftedKMedian
 
 ROWS = np.random.RandomState(1).standard_normal((80, 3)) + 6.0 * (np.arange(80) % 4)[:, None]
 
 ESTIMATORS = [
-    HierarchicalKMedian(),
-    HierarchicalKMedian(1, epsilon=0),
-    HierarchicalKMedian(3, epsilon=0.5, random_state=7),
-    HierarchicalKMedian(2, epsilon=5.0),  # infinity ignores the data, and one check asks for skill
-    HierarchicalKMedian(2, random_shift=False, max_centers=5),
-    HierarchicalKMedian(3, cost="euclidean"),
-    HierarchicalKMedian(3, cost="euclidean", refine=True),
+    HierarchicalKMedian(method="tree"),
+    HierarchicalKMedian(1, method="tree", epsilon=0),
+    HierarchicalKMedian(3, method="tree", epsilon=0.5, random_state=7),
+    HierarchicalKMedian(
+        2, method="tree", epsilon=5.0
+    ),  # infinity ignores the data, and one check asks for skill
+    UnshiftedKMedian(2, max_centers=5),
+    HierarchicalKMedian(3, method="medoids"),
+    HierarchicalKMedian(3, method="means"),
 ]
 
 
@@ -64,7 +68,7 @@ def test_no_scikit_learn_check_is_skipped(estimator):
 
 
 def test_fitted_attributes_agree():
-    model = HierarchicalKMedian(5)
+    model = HierarchicalKMedian(5, method="tree")
     assert model.fit(ROWS) is model
     hierarchy = model.hierarchy_
     assert isinstance(hierarchy, Hierarchy)
@@ -86,17 +90,19 @@ def test_fitted_attributes_agree():
     [("auto", 1.0), (0, 0.0), (2, 2.0), (np.float32(0.5), 0.5), (float("inf"), float("inf"))],
 )
 def test_epsilon_used_is_kept(epsilon, used):
-    model = HierarchicalKMedian(2, epsilon=epsilon).fit(ROWS)
+    model = HierarchicalKMedian(2, method="tree", epsilon=epsilon).fit(ROWS)
     assert model.epsilon_ == used
     assert type(model.epsilon_) is float
     assert model.epsilon is epsilon
-    expected = HierarchicalKMedian(2, epsilon=used).fit(ROWS).hierarchy_
+    expected = HierarchicalKMedian(2, method="tree", epsilon=used).fit(ROWS).hierarchy_
     np.testing.assert_array_equal(model.hierarchy_.center_indices, expected.center_indices)
 
 
 def test_epsilon_matters():
     orders = [
-        HierarchicalKMedian(1, epsilon=epsilon).fit(ROWS).hierarchy_.center_indices.tolist()
+        HierarchicalKMedian(1, method="tree", epsilon=epsilon)
+        .fit(ROWS)
+        .hierarchy_.center_indices.tolist()
         for epsilon in (0, 0.1, 1, 10, float("inf"))
     ]
     assert len({tuple(order) for order in orders}) == len(orders)
@@ -104,48 +110,54 @@ def test_epsilon_matters():
 
 def test_random_shift_matters():
     costs = [
-        HierarchicalKMedian(1, epsilon=0, random_shift=shift).fit(ROWS).hierarchy_.costs[0]
-        for shift in (True, False)
+        model.fit(ROWS).hierarchy_.costs[0]
+        for model in (
+            HierarchicalKMedian(1, method="tree", epsilon=0),
+            UnshiftedKMedian(1, epsilon=0),
+        )
     ]
     assert costs[0] != costs[1]
 
 
 def test_parameters_of_numpy_types_are_accepted():
     model = HierarchicalKMedian(
-        np.int32(4), max_centers=np.int64(9), random_state=np.uint8(3), random_shift=np.True_
+        np.int32(4),
+        method="tree",
+        max_centers=np.int64(9),
+        random_state=np.uint8(3),
+        verbose=np.False_,
     ).fit(ROWS)
-    expected = HierarchicalKMedian(4, max_centers=9, random_state=3).fit(ROWS)
+    expected = HierarchicalKMedian(4, method="tree", max_centers=9, random_state=3).fit(ROWS)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     assert model.hierarchy_.n_centers == 9
     np.testing.assert_array_equal(model.hierarchy_.cut(np.int16(2)), expected.hierarchy_.cut(2))
 
 
 def test_repr_of_a_hierarchy_says_its_sizes():
-    hierarchy = HierarchicalKMedian(2, max_centers=7).fit(ROWS).hierarchy_
+    hierarchy = HierarchicalKMedian(2, method="tree", max_centers=7).fit(ROWS).hierarchy_
     assert repr(hierarchy) == "Hierarchy(n_rows=80, n_centers=7)"
 
 
 def test_repr_of_an_estimator_shows_what_was_set():
-    model = HierarchicalKMedian(2, epsilon=0, random_shift=False, root_box=([0.0, 0.0], 4.0))
+    model = UnshiftedKMedian(2, epsilon=0, root_box=([0.0, 0.0], 4.0))
     shown = repr(model)
-    assert shown.startswith("HierarchicalKMedian(")
+    assert shown.startswith("UnshiftedKMedian(")
     for setting in (
         "n_clusters=2",
         "epsilon=0",
-        "random_shift=False",
         "root_box=([0.0, 0.0], 4.0)",
     ):
         assert setting in shown
-    assert "cost" not in shown
+    assert "method" not in shown
 
 
 def test_root_box_places_the_root():
     # Cells of the unit cube halve at 1/2: of 0, 0.4 and 0.6 the last is the odd one out.
     rows = [[0.0], [0.4], [0.6]]
-    boxed = HierarchicalKMedian(2, epsilon=0, random_shift=False, root_box=([0.0], 1.0)).fit(rows)
+    boxed = UnshiftedKMedian(2, epsilon=0, root_box=([0.0], 1.0)).fit(rows)
     assert boxed.labels_[0] == boxed.labels_[1] != boxed.labels_[2]
     # Of the cube from -0.5 to 1.1 the middle is 0.3.
-    moved = HierarchicalKMedian(2, epsilon=0, random_shift=False, root_box=([-0.5], 1.6)).fit(rows)
+    moved = UnshiftedKMedian(2, epsilon=0, root_box=([-0.5], 1.6)).fit(rows)
     assert moved.labels_[0] != moved.labels_[1] == moved.labels_[2]
 
 
@@ -155,7 +167,7 @@ def test_root_box_places_the_root():
 def test_row_below_the_upper_face_is_inside_the_root_box(lower, side):
     # Rows at both ends of the box part at its middle, at distance 2 sqrt(d) side/2.
     rows = [[lower], [np.nextafter(lower + side, lower)]]
-    model = HierarchicalKMedian(1, epsilon=0, random_shift=False, root_box=([lower], side))
+    model = UnshiftedKMedian(1, epsilon=0, root_box=([lower], side))
     (cost, _) = model.fit(rows).hierarchy_.costs
     assert cost == pytest.approx(2.0 * side, rel=1e-12)
 
@@ -164,13 +176,15 @@ def test_row_below_the_upper_face_is_inside_the_root_box(lower, side):
 
 
 def order_of(random_state) -> tuple[int, ...]:
-    model = HierarchicalKMedian(1, random_state=random_state).fit(ROWS)
+    model = HierarchicalKMedian(1, method="tree", random_state=random_state).fit(ROWS)
     assert 0 <= model.seed_ < 2**64
     return tuple(model.hierarchy_.center_indices.tolist())
 
 
 def test_default_is_reproducible():
-    assert order_of(0) == tuple(HierarchicalKMedian(1).fit(ROWS).hierarchy_.center_indices)
+    assert order_of(0) == tuple(
+        HierarchicalKMedian(1, method="tree").fit(ROWS).hierarchy_.center_indices
+    )
     assert order_of(0) == order_of(0)
 
 
@@ -178,7 +192,10 @@ def test_default_is_reproducible():
 def test_integers_are_seeds(seed):
     assert order_of(seed) == order_of(seed)
     assert order_of(seed) != order_of(0)
-    assert HierarchicalKMedian(1, random_state=seed).fit(ROWS).seed_ == int(seed) % 2**64
+    assert (
+        HierarchicalKMedian(1, method="tree", random_state=seed).fit(ROWS).seed_
+        == int(seed) % 2**64
+    )
 
 
 def test_seeds_that_differ_in_one_bit_give_different_results():
@@ -202,7 +219,7 @@ def test_generators_are_drawn_from(make):
 def test_fit_leaves_the_global_generator_alone():
     np.random.seed(4)  # noqa: NPY002
     before = np.random.get_state()[2]  # noqa: NPY002
-    HierarchicalKMedian(2, random_state=None).fit(ROWS)
+    HierarchicalKMedian(2, method="tree", random_state=None).fit(ROWS)
     assert np.random.get_state()[2] == before  # noqa: NPY002
 
 
@@ -210,7 +227,7 @@ def test_fit_leaves_the_global_generator_alone():
 
 
 def test_transform_gives_distances_to_the_centers():
-    model = HierarchicalKMedian(6).fit(ROWS)
+    model = HierarchicalKMedian(6, method="tree").fit(ROWS)
     new = np.random.RandomState(2).standard_normal((9, 3))
     expected = np.sqrt(((new[:, None, :] - model.cluster_centers_[None]) ** 2).sum(axis=2))
     found = model.transform(new)
@@ -220,7 +237,7 @@ def test_transform_gives_distances_to_the_centers():
 
 
 def test_score_is_minus_the_k_median_cost():
-    model = HierarchicalKMedian(6).fit(ROWS)
+    model = HierarchicalKMedian(6, method="tree").fit(ROWS)
     new = np.random.RandomState(2).standard_normal((9, 3))
     nearest = model.transform(new).min(axis=1)
     assert model.score(new) == pytest.approx(-nearest.sum(), rel=1e-13)
@@ -232,7 +249,7 @@ def test_score_is_minus_the_k_median_cost():
 
 @pytest.mark.parametrize(("metric", "name"), [("manhattan", "cityblock"), ("cosine", "cosine")])
 def test_transform_and_score_use_the_metric(metric, name):
-    model = HierarchicalKMedian(6, cost="euclidean", metric=metric).fit(ROWS)
+    model = HierarchicalKMedian(6, method="medoids", metric=metric).fit(ROWS)
     new = np.random.RandomState(2).standard_normal((9, 3))
     expected = cdist(new, model.cluster_centers_, name)
     np.testing.assert_allclose(model.transform(new), expected, rtol=1e-12)
@@ -243,23 +260,23 @@ def test_transform_and_score_use_the_metric(metric, name):
 
 
 def test_more_clusters_than_candidates_is_an_error_that_names_them():
-    estimator = HierarchicalKMedian(30, cost="euclidean", max_candidates=20, max_centers="all")
-    with pytest.raises(ValueError, match=r"n_clusters must be at most max_candidates=20.*got .*30"):
+    estimator = FewCandidates(30, max_candidates=20, max_centers="all")
+    with pytest.raises(ValueError, match=r"n_clusters must be at most 20 .*got n_clusters=30"):
         estimator.fit(ROWS)
     assert not hasattr(estimator, "hierarchy_")
     fitted = estimator.set_params(n_clusters=20).fit(ROWS)
-    with pytest.raises(ValueError, match=r"from 1 to 20.*max_candidates stopped it.*got 21"):
+    with pytest.raises(ValueError, match=r"from 1 to 20.*max_centers stopped it.*got 21"):
         fitted.hierarchy_.cut(21)
 
 
 def test_score_rises_with_the_number_of_clusters():
-    scores = [HierarchicalKMedian(k).fit(ROWS).score(ROWS) for k in (1, 2, 4, 8, 80)]
+    scores = [HierarchicalKMedian(k, method="tree").fit(ROWS).score(ROWS) for k in (1, 2, 4, 8, 80)]
     assert scores == sorted(scores)
     assert scores[-1] == 0.0
 
 
 def test_score_in_blocks_is_the_same(monkeypatch):
-    model = HierarchicalKMedian(6).fit(ROWS)
+    model = HierarchicalKMedian(6, method="tree").fit(ROWS)
     weight = np.arange(80.0)
     whole = model.score(ROWS), model.score(ROWS, sample_weight=weight)
     monkeypatch.setattr("holdfast.hierarchy.cost._BLOCK", 50)  # 8 rows at a time
@@ -270,34 +287,33 @@ def test_score_in_blocks_is_the_same(monkeypatch):
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
 def test_distances_neither_overflow_nor_vanish(scale):
     rows = np.array([[1.0, 1.0], [4.0, 5.0]]) * scale
-    model = HierarchicalKMedian(2).fit(rows)
+    model = HierarchicalKMedian(2, method="tree").fit(rows)
     expected = np.array([[0.0, 5.0], [5.0, 0.0]]) * scale
     np.testing.assert_allclose(model.transform(rows)[:, model.labels_], expected, rtol=1e-13)
-    assert HierarchicalKMedian(1).fit(rows).score(rows) == pytest.approx(-5.0 * scale)
+    assert HierarchicalKMedian(1, method="tree").fit(rows).score(rows) == pytest.approx(
+        -5.0 * scale
+    )
 
 
 @pytest.mark.parametrize("method", ["predict", "transform", "score"])
 def test_unfitted_estimator_says_so(method):
     with pytest.raises(NotFittedError, match="HierarchicalKMedian"):
-        getattr(HierarchicalKMedian(), method)(ROWS)
+        getattr(HierarchicalKMedian(method="tree"), method)(ROWS)
 
 
 # Working with the rest of scikit-learn
 
 
 def test_get_params_and_set_params():
-    model = HierarchicalKMedian(4, epsilon=0.5)
+    model = HierarchicalKMedian(4, method="tree", epsilon=0.5)
     assert model.get_params() == {
         "n_clusters": 4,
-        "epsilon": 0.5,
-        "cost": "tree",
+        "method": "tree",
         "metric": "euclidean",
-        "random_shift": True,
-        "root_box": None,
+        "epsilon": 0.5,
         "max_centers": None,
-        "max_candidates": 4096,
-        "refine": False,
         "random_state": 0,
+        "verbose": False,
     }
     assert model.set_params(n_clusters=2, epsilon="auto") is model
     assert model.fit(ROWS).labels_.max() == 1
@@ -307,20 +323,18 @@ def test_get_params_and_set_params():
 
 def test_only_n_clusters_is_positional():
     with pytest.raises(TypeError, match="positional"):
-        HierarchicalKMedian(4, 0.5)
+        HierarchicalKMedian(4, 0.5, method="tree")
 
 
 def test_changing_a_parameter_after_fit_leaves_the_fit_alone():
-    model = HierarchicalKMedian(4).fit(ROWS)
+    model = HierarchicalKMedian(4, method="tree").fit(ROWS)
     model.set_params(n_clusters=7, epsilon=0)
     assert model.transform(ROWS).shape == (80, 4)
     np.testing.assert_array_equal(model.predict(ROWS), model.labels_)
 
 
 def test_clone_is_unfitted_and_equal():
-    model = HierarchicalKMedian(
-        2, random_shift=False, root_box=(ROWS.min(axis=0), 40.0), random_state=5
-    ).fit(ROWS)
+    model = UnshiftedKMedian(2, root_box=(ROWS.min(axis=0), 40.0), random_state=5).fit(ROWS)
     copy = clone(model)
     assert not hasattr(copy, "labels_")
     np.testing.assert_array_equal(copy.fit(ROWS).labels_, model.labels_)
@@ -328,7 +342,7 @@ def test_clone_is_unfitted_and_equal():
 
 @pytest.mark.parametrize("through", ["pickle", "joblib"])
 def test_pickle_round_trip(through, tmp_path):
-    model = HierarchicalKMedian(4).fit(pd.DataFrame(ROWS, columns=list("abc")))
+    model = HierarchicalKMedian(4, method="tree").fit(pd.DataFrame(ROWS, columns=list("abc")))
     if through == "pickle":
         copy = pickle.loads(pickle.dumps(model))
     else:
@@ -342,34 +356,34 @@ def test_pickle_round_trip(through, tmp_path):
 
 
 def test_pipeline():
-    pipeline = make_pipeline(StandardScaler(), HierarchicalKMedian(4))
+    pipeline = make_pipeline(StandardScaler(), HierarchicalKMedian(4, method="tree"))
     labels = pipeline.fit_predict(ROWS)
     scaled = StandardScaler().fit_transform(ROWS)
-    np.testing.assert_array_equal(labels, HierarchicalKMedian(4).fit(scaled).labels_)
+    np.testing.assert_array_equal(labels, HierarchicalKMedian(4, method="tree").fit(scaled).labels_)
     np.testing.assert_array_equal(pipeline.predict(ROWS), labels)
     assert pipeline.transform(ROWS).shape == (80, 4)
-    assert pipeline.score(ROWS) == HierarchicalKMedian(4).fit(scaled).score(scaled)
+    assert pipeline.score(ROWS) == HierarchicalKMedian(4, method="tree").fit(scaled).score(scaled)
     assert list(pipeline.get_feature_names_out()) == [f"hierarchicalkmedian{i}" for i in range(4)]
 
 
 def test_pipeline_hands_weights_on():
-    pipeline = Pipeline([("cluster", HierarchicalKMedian(4))])
+    pipeline = Pipeline([("cluster", HierarchicalKMedian(4, method="tree"))])
     weight = np.arange(80.0) % 3
     pipeline.fit(ROWS, cluster__sample_weight=weight)
-    expected = HierarchicalKMedian(4).fit(ROWS, sample_weight=weight)
+    expected = HierarchicalKMedian(4, method="tree").fit(ROWS, sample_weight=weight)
     np.testing.assert_array_equal(pipeline["cluster"].labels_, expected.labels_)
     with config_context(enable_metadata_routing=True):
-        model = HierarchicalKMedian(4).set_fit_request(sample_weight=True)
+        model = HierarchicalKMedian(4, method="tree").set_fit_request(sample_weight=True)
         routed = Pipeline([("cluster", model)]).fit(ROWS, sample_weight=weight)
     np.testing.assert_array_equal(routed["cluster"].labels_, expected.labels_)
 
 
 def test_weights_reach_fit_predict_and_fit_transform():
     weight = np.arange(80.0) % 3
-    expected = HierarchicalKMedian(4).fit(ROWS, sample_weight=weight)
-    labels = HierarchicalKMedian(4).fit_predict(ROWS, sample_weight=weight)
+    expected = HierarchicalKMedian(4, method="tree").fit(ROWS, sample_weight=weight)
+    labels = HierarchicalKMedian(4, method="tree").fit_predict(ROWS, sample_weight=weight)
     np.testing.assert_array_equal(labels, expected.labels_)
-    distances = HierarchicalKMedian(4).fit_transform(ROWS, sample_weight=weight)
+    distances = HierarchicalKMedian(4, method="tree").fit_transform(ROWS, sample_weight=weight)
     np.testing.assert_array_equal(distances, expected.transform(ROWS))
 
 
@@ -377,11 +391,13 @@ def test_weights_reach_fit_predict_and_fit_transform():
     ("container", "frame"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)]
 )
 def test_set_output(container, frame):
-    model = HierarchicalKMedian(3).set_output(transform=container)
+    model = HierarchicalKMedian(3, method="tree").set_output(transform=container)
     out = model.fit_transform(ROWS)
     assert isinstance(out, frame)
     assert list(out.columns) == [f"hierarchicalkmedian{i}" for i in range(3)]
-    np.testing.assert_array_equal(out.to_numpy(), HierarchicalKMedian(3).fit_transform(ROWS))
+    np.testing.assert_array_equal(
+        out.to_numpy(), HierarchicalKMedian(3, method="tree").fit_transform(ROWS)
+    )
     if container == "pandas":
         indexed = pd.DataFrame(ROWS, index=np.arange(80) + 100)
         assert list(model.fit(indexed).transform(indexed).index) == list(range(100, 180))
@@ -389,7 +405,7 @@ def test_set_output(container, frame):
 
 def test_feature_names():
     frame = pd.DataFrame(ROWS, columns=["a", "b", "c"])
-    model = HierarchicalKMedian(3).fit(frame)
+    model = HierarchicalKMedian(3, method="tree").fit(frame)
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     assert list(model.get_feature_names_out()) == [f"hierarchicalkmedian{i}" for i in range(3)]
     with pytest.raises(ValueError, match="feature names should match"):
@@ -401,7 +417,9 @@ def test_feature_names():
 
 def test_grid_search_over_clusters_and_epsilon():
     grid = {"n_clusters": [1, 2, 4, 8], "epsilon": [0, 1.0, "auto"]}
-    search = GridSearchCV(HierarchicalKMedian(), grid, cv=3, error_score="raise").fit(ROWS)
+    search = GridSearchCV(HierarchicalKMedian(method="tree"), grid, cv=3, error_score="raise").fit(
+        ROWS
+    )
     assert search.best_params_["n_clusters"] == 8
     table = search.cv_results_
     assert np.isfinite(table["mean_test_score"]).all()

@@ -104,14 +104,14 @@ def _peer(name: str, family: str, construct: Callable[..., Clusterer]) -> Method
 
 
 METHODS = (
-    _ours("euclidean, greedy", "euclidean", cost="euclidean", epsilon=0.0),
-    _ours("euclidean (eps 0.05)", "euclidean", cost="euclidean"),
-    _ours("euclidean, eps 1", "euclidean", cost="euclidean", epsilon=1.0),
-    _ours("refined, greedy", "refined", cost="euclidean", refine=True, epsilon=0.0),
-    _ours("refined (eps 0.01)", "refined", cost="euclidean", refine=True),
-    _ours("tree, eps 0.1", "tree", epsilon=0.1),
-    _ours("tree (eps 1)", "tree"),
-    _ours("tree, eps 10", "tree", epsilon=10.0),
+    _ours("euclidean, greedy", "euclidean", method="medoids", epsilon=0.0),
+    _ours("euclidean (eps 0.05)", "euclidean", method="medoids"),
+    _ours("euclidean, eps 1", "euclidean", method="medoids", epsilon=1.0),
+    _ours("refined, greedy", "refined", method="means", epsilon=0.0),
+    _ours("refined (eps 0.01)", "refined", method="means"),
+    _ours("tree, eps 0.1", "tree", method="tree", epsilon=0.1),
+    _ours("tree (eps 1)", "tree", method="tree"),
+    _ours("tree, eps 10", "tree", method="tree", epsilon=10.0),
     _peer("CLNSS", "tree peer", clusterers.clnss),
     _peer("single", "linkage", clusterers.single_linkage),
     _peer("complete", "linkage", clusterers.complete_linkage),

@@ -26,7 +26,8 @@ from measure import FULL, SHARE, Effort
 from methods import KS
 from numpy.typing import NDArray
 
-from holdfast.centers import euclidean, refined
+from holdfast.centers import means as refined
+from holdfast.centers import medoids as euclidean
 from holdfast.centers.means import choose_refined
 from holdfast.centers.medoids import choose_by_distance, collect_locations, prepare_rows
 from holdfast.hierarchy.replay import build_split_locator

@@ -47,8 +47,8 @@ def main(show: "Callable[[], AbstractContextManager[Progress]] | None" = None) -
 
 
 def choose_model() -> HierarchicalKMedian:
-    """Take the Euclidean cost with refined splits: for the tree, thirteen columns are many."""
-    return HierarchicalKMedian(n_clusters=N_CLUSTERS, cost="euclidean", refine=True)
+    """Take the default method."""
+    return HierarchicalKMedian(n_clusters=N_CLUSTERS)
 
 
 def report_wine(**options: Any) -> Report:

@@ -1,20 +1,21 @@
-"""The whole data flow, from points to a hierarchy, for both costs."""
+"""The whole data flow, from points to a hierarchy: one function a method."""
 
 import math
-import warnings
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.interrupts import keep_interrupts
 from holdfast._machine.jit import read_only
+from holdfast._machine.warn import warn_user
 from holdfast.centers import choose_centers
 from holdfast.centers.means import choose_refined
 from holdfast.centers.medoids import (
     METRICS,
     KeyPlaces,
+    Locations,
     choose_by_distance,
     collect_locations,
     prepare_rows,
@@ -23,43 +24,15 @@ from holdfast.grid import collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds, count_merged
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
-from holdfast.hierarchy.replay import build_split_locator
+from holdfast.hierarchy.replay import SplitLocator, build_split_locator
+from holdfast.parameters import Settings
 from holdfast.rows.order import CellPlaces, RowOrder
 from holdfast.tree import build_tree
 
-__all__ = ["Clustering", "Settings", "cluster_and_order", "cluster_rows"]
+__all__ = ["Clustering", "cluster_and_order", "cluster_rows"]
 
-
-@dataclass(frozen=True)
-class Settings:
-    """What decides a hierarchy besides the rows.
-
-    Attributes
-    ----------
-    seed : int
-        64 bits.
-    epsilon : float
-        0 is greedy, infinity uniform choice.
-    random_shift : bool
-    root_box : tuple of (corner, side) or None
-    max_centers : int
-    cost : {"tree", "euclidean"}
-    metric : {"euclidean", "manhattan", "cosine"}
-        Only for the Euclidean cost, as is the next.
-    max_candidates : int
-    refine : bool
-        Whether clusters are split between means.
-    """
-
-    seed: int
-    epsilon: float
-    random_shift: bool
-    root_box: tuple[Any, float] | None
-    max_centers: int
-    cost: str = "tree"
-    metric: str = "euclidean"
-    max_candidates: int = 4096
-    refine: bool = False
+Rows = NDArray[np.float64]
+Weights = NDArray[np.float64] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,36 +44,32 @@ class Clustering:
 
 
 def cluster_rows(
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-    settings: Settings,
-    extent: Extent | None = None,
+    X: Rows, weight: Weights, settings: Settings, extent: Extent | None = None
 ) -> Hierarchy:
-    """Build the hierarchy of the rows of `X`, each counting as often as its positive weight says.
+    """Build the hierarchy of the rows of `X`, each counting as often as its weight says.
 
-    `extent` is for rows that stand for others (a capped sketch): the others place the grid.
+    Rows of weight 0 take no part and are labeled as `predict` would. `extent` is for rows that
+    stand for others (a capped sketch): the others place the grid.
     """
     return cluster_and_order(X, weight, settings, extent).hierarchy
 
 
 def cluster_and_order(
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-    settings: Settings,
-    extent: Extent | None = None,
+    X: Rows, weight: Weights, settings: Settings, extent: Extent | None = None
 ) -> Clustering:
     """Build the hierarchy as `cluster_rows` does, and keep the order of the rows."""
+    if weight is not None and not weight.all():
+        return _cluster_present(X, weight, settings, extent)
     with keep_interrupts():
-        if settings.cost == "euclidean":
-            return _cluster_by_distance(X, weight, settings)
-        return _cluster_on_tree(X, weight, settings, extent)
+        if settings.method == "tree":
+            return _cluster_by_tree(X, weight, settings, extent)
+        if settings.method == "medoids":
+            return _cluster_by_medoids(X, weight, settings)
+        return _cluster_by_means(X, weight, settings)
 
 
-def _cluster_on_tree(
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-    settings: Settings,
-    extent: Extent | None,
+def _cluster_by_tree(
+    X: Rows, weight: Weights, settings: Settings, extent: Extent | None
 ) -> Clustering:
     """Points -> cells -> tree -> centers -> hierarchy, in O(n d + n log n) time."""
     seed = settings.seed
@@ -116,16 +85,126 @@ def _cluster_on_tree(
     cells = collect_cells(X, weight, grid, seed)
     if not np.isfinite(grid.unit * cells.total_weight):
         _refuse_overflow(lower.min(), upper.max(), weight)
-    if cells.n_merged:
-        limit = "the grid can tell apart (2^-63 of the data's diameter, or the rounding of values)"
-        _warn_of_merged(cells.n_merged, limit)
+    _warn_of_merged(
+        cells.n_merged,
+        "the grid can tell apart (2^-63 of the data's diameter, or the rounding of values)",
+    )
     tree = build_tree(cells, grid, seed)
     centers = choose_centers(tree, settings.epsilon, settings.max_centers, seed)
     hierarchy = build_hierarchy(centers, cells, grid, settings.max_centers)
     return Clustering(hierarchy, RowOrder(cells.order, CellPlaces(grid), cells.n_merged == 0))
 
 
-def _refuse_overflow(lower: float, upper: float, weight: NDArray[np.float64] | None) -> NoReturn:
+def _cluster_by_medoids(X: Rows, weight: Weights, settings: Settings) -> Clustering:
+    """Points -> distinct rows in the order of their keys -> centers -> hierarchy.
+
+    O(s^2 d log k) time for s candidates and k centers, and O(n d) times the splits that a row sees.
+    """
+    found = _locate(X, weight, settings)
+    center, parent = choose_by_distance(
+        found.locations,
+        settings.epsilon,
+        settings.max_centers,
+        settings.max_candidates,
+        found.metric,
+        settings.seed,
+    )
+    places = found.locations.rows[found.locations.first_rows[center]]
+    locator = build_split_locator(places, parent, found.metric, found.exponent)
+    return _assemble(X, weight, found, center, parent, locator, settings)
+
+
+def _cluster_by_means(X: Rows, weight: Weights, settings: Settings) -> Clustering:
+    """Points -> distinct rows in the order of their keys -> pairs of means -> hierarchy."""
+    found = _locate(X, weight, settings)
+    splits = choose_refined(
+        found.locations,
+        settings.epsilon,
+        settings.max_centers,
+        settings.max_candidates,
+        settings.seed,
+    )
+    locator = build_split_locator(
+        splits.mover, splits.parent, found.metric, found.exponent, splits.rival
+    )
+    return _assemble(X, weight, found, splits.center, splits.parent, locator, settings)
+
+
+@dataclass(frozen=True)
+class _Located:
+    """Distinct rows, brought to where distances neither overflow nor underflow."""
+
+    locations: Locations
+    metric: int
+    exponent: int
+    n_merged: int
+
+
+def _locate(X: Rows, weight: Weights, settings: Settings) -> _Located:
+    """Prepare rows for the distance, merge equal ones and sort them by key."""
+    metric = METRICS.index(settings.metric)
+    exponent = math.frexp(float(np.abs(X).max()))[1]
+    rows = prepare_rows(X, metric, exponent)
+    locations = collect_locations(rows, weight, settings.seed, metric, exponent)
+    merged = int(count_merged(read_only(X), locations.order, locations.start).sum())
+    if settings.metric != "cosine":
+        _warn_of_merged(merged, "doubles can tell apart once the largest is scaled to 1")
+    return _Located(locations, metric, exponent, merged)
+
+
+def _assemble(
+    X: Rows,
+    weight: Weights,
+    found: _Located,
+    center: NDArray[np.int64],
+    parent: NDArray[np.int32],
+    locator: SplitLocator,
+    settings: Settings,
+) -> Clustering:
+    """Label all rows by replaying the splits, and add up what each cut costs."""
+    locations = found.locations
+    label, costs = locator.replay(locations.rows[locations.first_rows], locations.weight)
+    label[center] = np.arange(center.size)  # also where a distance has underflowed to 0
+    finest = np.empty(X.shape[0], dtype=np.int32)
+    finest[locations.order] = np.repeat(label, np.diff(locations.start))
+    # Both units at once: one alone may overflow where their product does not.
+    unit = math.frexp(locations.weight_unit)[1] - 1
+    with np.errstate(over="ignore"):
+        costs = np.ldexp(costs, unit if settings.metric == "cosine" else unit + found.exponent)
+    if not np.isfinite(costs).all():
+        _refuse_overflow(X.min(), X.max(), weight)
+    hierarchy = assemble_hierarchy(
+        locations.first_rows[center].astype(np.int64),
+        parent,
+        costs,
+        finest,
+        locator,
+        locations.order,
+        locations.start,
+        settings.max_centers,
+    )
+    places = KeyPlaces(found.metric, found.exponent, settings.seed)
+    return Clustering(hierarchy, RowOrder(locations.order, places, found.n_merged == 0))
+
+
+def _cluster_present(
+    X: Rows, weight: NDArray[np.float64], settings: Settings, extent: Extent | None
+) -> Clustering:
+    """Cluster the rows of positive weight; label the others as `predict` would."""
+    present = weight > 0.0
+    clustering = cluster_and_order(X[present], weight[present], settings, extent)
+    hierarchy, numbers = clustering.hierarchy, np.flatnonzero(present)
+    finest = np.empty(X.shape[0], dtype=np.int32)
+    finest[present] = hierarchy.finest
+    finest[~present] = hierarchy.locator.finest(X[~present])
+    center_indices = numbers[hierarchy.center_indices]
+    for array in (finest, center_indices):
+        array.flags.writeable = False
+    hierarchy = replace(hierarchy, finest=finest, center_indices=center_indices)
+    return Clustering(hierarchy, clustering.row_order.among(numbers))
+
+
+def _refuse_overflow(lower: float, upper: float, weight: Weights) -> NoReturn:
     weights = "" if weight is None else f" and sample_weight goes up to {weight.max():g}"
     raise ValueError(
         f"X spans values from {lower:g} to {upper:g}{weights}: the cost of "
@@ -134,51 +213,10 @@ def _refuse_overflow(lower: float, upper: float, weight: NDArray[np.float64] | N
 
 
 def _warn_of_merged(n: int, limit: str) -> None:
+    if n == 0:
+        return
     rows = "1 row" if n == 1 else f"{n} rows"
-    warnings.warn(
+    warn_user(
         f"{rows} of X differ from another row by less than {limit}. They are clustered as "
-        "repeats of it. Remove outliers or rescale if that matters.",
-        stacklevel=7,
+        "repeats of it. Remove outliers or rescale if that matters."
     )
-
-
-def _cluster_by_distance(
-    X: NDArray[np.float64], weight: NDArray[np.float64] | None, settings: Settings
-) -> Clustering:
-    """Points -> distinct locations -> centers -> hierarchy, without a grid.
-
-    O(s^2 d log k) time for s candidates and k centers, and O(n d) times the splits that a row sees.
-    """
-    metric = METRICS.index(settings.metric)
-    exponent = math.frexp(float(np.abs(X).max()))[1]
-    rows = prepare_rows(X, metric, exponent)
-    locations = collect_locations(rows, weight, settings.seed, metric, exponent)
-    merged = int(count_merged(read_only(X), locations.order, locations.start).sum())
-    if merged and settings.metric != "cosine":
-        _warn_of_merged(merged, "doubles can tell apart once the largest is scaled to 1")
-    epsilon, limits = settings.epsilon, (settings.max_centers, settings.max_candidates)
-    if settings.refine:
-        splits = choose_refined(locations, epsilon, *limits, settings.seed)
-        center, parent = splits.center, splits.parent
-        locator = build_split_locator(splits.mover, parent, metric, exponent, splits.rival)
-    else:
-        center, parent = choose_by_distance(locations, epsilon, *limits, metric, settings.seed)
-        places = rows[locations.first_rows[center]]
-        locator = build_split_locator(places, parent, metric, exponent)
-    center_rows = locations.first_rows[center].astype(np.int64)
-    label, costs = locator.replay(rows[locations.first_rows], locations.weight)
-    label[center] = np.arange(center.size)  # also where a distance has underflowed to 0
-    finest = np.empty(X.shape[0], dtype=np.int32)
-    finest[locations.order] = np.repeat(label, np.diff(locations.start))
-    # Both units at once: one alone may overflow where their product does not.
-    unit = math.frexp(locations.weight_unit)[1] - 1
-    with np.errstate(over="ignore"):
-        costs = np.ldexp(costs, unit if settings.metric == "cosine" else unit + exponent)
-    if not np.isfinite(costs).all():
-        _refuse_overflow(X.min(), X.max(), weight)
-    order, start = locations.order, locations.start
-    hierarchy = assemble_hierarchy(
-        center_rows, parent, costs, finest, locator, order, start, settings.max_centers
-    )
-    keys = KeyPlaces(metric, exponent, settings.seed)
-    return Clustering(hierarchy, RowOrder(order, keys, merged == 0))

@@ -12,11 +12,12 @@ from sklearn.utils.validation import validate_data
 from holdfast._machine.hash import seed_from
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy
+from holdfast.parameters import check_choices
 from holdfast.pipeline import cluster_rows
 from holdfast.rows.log import RowLog
 from holdfast.rows.sketch import Sketch
 
-__all__ = ["ChangingRows", "Held"]
+__all__ = ["ChangingRows", "Held", "hold_rows"]
 
 
 class Held(Protocol):
@@ -119,7 +120,7 @@ class ChangingRows:
         rows, weight = self._held_rows()
         if rows.shape[0] == 0:
             raise NotFittedError("All rows were forgotten; add some by partial_fit, or fit anew.")
-        settings = self._recipe.settings_for(rows, seed=self.seed_)
+        settings = self._recipe._settings_for(rows, seed=self.seed_)
         repeated = None if (weight == 1.0).all() else weight
         return cluster_rows(rows, repeated, settings, self._held.extent)
 
@@ -142,22 +143,6 @@ class ChangingRows:
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there are rows or results."""
         return "hierarchy_" in vars(self) or "_held" in vars(self)
-
-    def hold_rows(self, held: Held, recipe: Any, seed: int) -> None:
-        """Take over rows; results are computed from them when they are next asked for.
-
-        Parameters
-        ----------
-        held : Held
-        recipe : HierarchicalKMedian
-            The parameters that count, as a clone that nobody changes.
-        seed : int
-        """
-        for name in RESULTS:
-            vars(self).pop(name, None)
-        self._held, self._recipe, self.seed_ = held, recipe, seed
-        self.epsilon_ = recipe.check_parameters(np.empty((0, self.n_features_in_)))
-        self._n_features_out = int(recipe.n_clusters)
 
     def _held_rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if not self.__sklearn_is_fitted__():
@@ -196,14 +181,33 @@ class ChangingRows:
             first = not self.__sklearn_is_fitted__()
             rows = self._check_rows(X, reset=first)
             recipe: Any = clone(self)
-            recipe.check_parameters(rows if adding else rows[:0])
+            check_choices(recipe, rows if adding else rows[:0])
             if not first:
                 self._check_held()
             held = RowLog() if first else self._held
             sketch = Sketch.from_rows(rows, sample_weight)
             held = held.add(sketch) if adding else held.remove(sketch)
-            self.hold_rows(held, recipe, seed_from(self.random_state) if first else self.seed_)
+            seed = seed_from(self.random_state) if first else self.seed_
+            hold_rows(self, held, recipe, seed)
         except BaseException:
             self.__dict__ = before  # nothing half-done remains
             raise
         return self
+
+
+def hold_rows(model: Any, held: Held, recipe: Any, seed: int) -> None:
+    """Give rows to an estimator; results are computed from them when they are next asked for.
+
+    Parameters
+    ----------
+    model : HierarchicalKMedian
+    held : Held
+    recipe : HierarchicalKMedian
+        The parameters that count, as a clone that nobody changes.
+    seed : int
+    """
+    for name in RESULTS:
+        vars(model).pop(name, None)
+    model._held, model._recipe, model.seed_ = held, recipe, seed
+    model.epsilon_ = check_choices(recipe, np.empty((0, model.n_features_in_)))
+    model._n_features_out = int(recipe.n_clusters)

@@ -72,7 +72,7 @@ def _delete_each_row(cell: Cell, data: Input) -> dict[str, Any]:
         match_deletions(
             X,
             list(cell.n_clusters),
-            estimator.set_params(random_state=seed).settings_for(X),
+            estimator.set_params(random_state=seed)._settings_for(X),
             fixed_root=fixed,
         )
         for seed in repeat_seeds(cell.seed, cell.repeats)[cell.first : cell.last]

@@ -19,7 +19,8 @@ from holdfast.centers import choose_centers
 from holdfast.clusterers.protocol import Rows
 from holdfast.grid import collect_cells, place_grid
 from holdfast.hierarchy import Hierarchy, build_hierarchy
-from holdfast.pipeline import Settings, cluster_rows
+from holdfast.parameters import Settings
+from holdfast.pipeline import cluster_rows
 from holdfast.tree import build_tree
 
 __all__ = ["FixedTreeClusterer", "RebuiltTreeClusterer"]

@@ -16,6 +16,7 @@ from holdfast.clusterers import (
 from holdfast.estimator import HierarchicalKMedian
 from holdfast_paper.fixed_tree import FixedTreeClusterer, RebuiltTreeClusterer
 from holdfast_paper.inputs import Input
+from holdfast_paper.unshifted import UnshiftedKMedian
 
 __all__ = ["METHODS", "Method", "build_clusterer", "build_estimator"]
 
@@ -55,7 +56,7 @@ class Method:
     @property
     def is_tree(self) -> bool:
         """Whether it works on the tree cost."""
-        return self.parameters is not None and self.parameters.get("cost", "tree") == "tree"
+        return self.parameters is not None and self.parameters.get("method", "tree") == "tree"
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -66,9 +67,9 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "alg2_1000": Method("Alg. 2, ε=1000", {"epsilon": 1000.0}, "#7CC0EE", "D", (1, 1)),
         "clnss": Method("CLNSS", {"epsilon": 0.0}, "#009E73", "^"),
         "clnss_unshifted": Method(
-            "CLNSS, no shift", {"epsilon": 0.0, "random_shift": False}, "#004D3B", "x", (4, 1, 1, 1)
+            "CLNSS, no shift", {"epsilon": 0.0}, "#004D3B", "x", (4, 1, 1, 1)
         ),
-        "euclidean": Method("ours, Euclidean", {"cost": "euclidean"}, "#D55E00", "P", effort=120.0),
+        "euclidean": Method("medoids", {"method": "medoids"}, "#D55E00", "P", effort=120.0),
         "single": Method("single", None, "#000000", "v", (1, 1.5), effort=10.0),
         "complete": Method("complete", None, "#777777", "X", (6, 2), effort=40.0),
         "average": Method("average", None, "#E69F00", "<", (3, 1, 1, 1), effort=40.0),
@@ -97,15 +98,15 @@ def build_clusterer(name: str, data: Input, max_clusters: int, fixed_tree: bool)
     estimator, label = build_estimator(name, data), METHODS[name].label
     if not METHODS[name].is_tree:
         return as_clusterer(estimator, name=label, max_clusters=max_clusters)
-    settings = estimator.set_params(max_centers=max_clusters).settings_for(data.X)
+    settings = estimator.set_params(max_centers=max_clusters)._settings_for(data.X)
     if fixed_tree:
         return FixedTreeClusterer(settings, label, data.X.min(axis=0), data.X.max(axis=0))
     return RebuiltTreeClusterer(settings, label)
 
 
 def build_estimator(name: str, data: Input) -> HierarchicalKMedian:
-    """Make the estimator of a method that is one of ours."""
-    estimator = HierarchicalKMedian(1, **(METHODS[name].parameters or {}))
-    if not estimator.random_shift and data.root_box is not None:
-        estimator.set_params(root_box=data.root_box)
-    return estimator
+    """Make the estimator of a method of this library."""
+    parameters = METHODS[name].parameters or {}
+    if name == "clnss_unshifted":
+        return UnshiftedKMedian(1, root_box=data.root_box, **parameters)
+    return HierarchicalKMedian(1, **{"method": "tree", **parameters})

@@ -22,7 +22,7 @@ NAMES = ["a", "b", "c"]
 FRAME = pd.DataFrame(ROWS, columns=NAMES)
 TABLE = pa.table(dict(zip(NAMES, ROWS.T.copy(), strict=True)))
 
-COSTS = pytest.mark.parametrize("cost", ["tree", "euclidean"])
+METHODS = pytest.mark.parametrize("method", ["tree", "medoids"])
 
 
 def check_same(found: HierarchicalKMedian, expected: HierarchicalKMedian) -> None:
@@ -42,24 +42,26 @@ def split(n: int, seed: int = 0) -> list[np.ndarray]:
 # Laws
 
 
-@COSTS
+@METHODS
 @pytest.mark.parametrize("n_chunks", [1, 7, 60])
-def test_chunks_give_what_a_fit_gives(cost, n_chunks):
-    expected = HierarchicalKMedian(6, cost=cost).fit(DISTINCT, sample_weight=COUNTS)
-    model = fit_chunks(HierarchicalKMedian(6, cost=cost), split(n_chunks, n_chunks))
+def test_chunks_give_what_a_fit_gives(method, n_chunks):
+    expected = HierarchicalKMedian(6, method=method).fit(DISTINCT, sample_weight=COUNTS)
+    model = fit_chunks(HierarchicalKMedian(6, method=method), split(n_chunks, n_chunks))
     check_same(model, expected)
     np.testing.assert_array_equal(
-        model.predict(ROWS), HierarchicalKMedian(6, cost=cost).fit(ROWS).labels_
+        model.predict(ROWS), HierarchicalKMedian(6, method=method).fit(ROWS).labels_
     )
     model.forget(ROWS[:100])
     left = np.unique(ROWS[100:], axis=0, return_counts=True)
-    check_same(model, HierarchicalKMedian(6, cost=cost).fit(left[0], sample_weight=left[1]))
+    check_same(model, HierarchicalKMedian(6, method=method).fit(left[0], sample_weight=left[1]))
 
 
-@COSTS
-def test_capped_chunks_give_the_same_whatever_they_are(cost):
+@METHODS
+def test_capped_chunks_give_the_same_whatever_they_are(method):
     models = [
-        fit_chunks(HierarchicalKMedian(6, cost=cost), split(n, n), max_cells=300, chunk_rows=size)
+        fit_chunks(
+            HierarchicalKMedian(6, method=method), split(n, n), max_cells=300, chunk_rows=size
+        )
         for n, size in ((1, 10**6), (5, 10**6), (40, 10**6), (3, 17))
     ]
     for model in models[1:]:
@@ -72,7 +74,7 @@ def test_capped_chunks_give_the_same_whatever_they_are(cost):
 @pytest.mark.parametrize("seed", range(6))
 def test_rows_of_a_cell_are_labelled_alike(max_cells, seed):
     """Every center owns whole cells, so that labels are those of the cells that were clustered."""
-    model = HierarchicalKMedian(1, random_state=seed)
+    model = HierarchicalKMedian(1, method="tree", random_state=seed)
     rows = ROWS[:, : 1 + seed % 3] * 10.0 ** (seed - 3)
     fit_chunks(model, [rows], max_cells=max_cells, chunk_rows=100)
     cell = Cap(max_cells, seed).place(rows.shape[1])
@@ -86,8 +88,8 @@ def test_rows_of_a_cell_are_labelled_alike(max_cells, seed):
 
 
 def test_root_of_a_capped_fit_is_that_of_all_rows():
-    model = fit_chunks(HierarchicalKMedian(5), [ROWS], max_cells=500)
-    exact = HierarchicalKMedian(5).fit(ROWS)
+    model = fit_chunks(HierarchicalKMedian(5, method="tree"), [ROWS], max_cells=500)
+    exact = HierarchicalKMedian(5, method="tree").fit(ROWS)
     assert model.hierarchy_.locator.grid.root_exponent == (
         exact.hierarchy_.locator.grid.root_exponent
     )
@@ -96,8 +98,8 @@ def test_root_of_a_capped_fit_is_that_of_all_rows():
 
 
 def test_coarse_models_take_rows_but_do_not_give_them_back():
-    whole = fit_chunks(HierarchicalKMedian(5), [ROWS], max_cells=200)
-    model = fit_chunks(HierarchicalKMedian(5), [ROWS[:1500]], max_cells=200)
+    whole = fit_chunks(HierarchicalKMedian(5, method="tree"), [ROWS], max_cells=200)
+    model = fit_chunks(HierarchicalKMedian(5, method="tree"), [ROWS[:1500]], max_cells=200)
     model.partial_fit(ROWS[1500:])
     check_same(model, whole)
     before = dict(vars(model))
@@ -106,10 +108,10 @@ def test_coarse_models_take_rows_but_do_not_give_them_back():
     assert vars(model) == before
 
 
-@COSTS
+@METHODS
 @pytest.mark.parametrize("k", [1, 2, 9, 40])
-def test_locator_of_the_first_centers_labels_their_cut(cost, k):
-    hierarchy = HierarchicalKMedian(2, cost=cost).fit(ROWS).hierarchy_
+def test_locator_of_the_first_centers_labels_their_cut(method, k):
+    hierarchy = HierarchicalKMedian(2, method=method).fit(ROWS).hierarchy_
     rows = np.random.RandomState(0).uniform(-20.0, 50.0, size=(500, 3))
     for X in (rows, ROWS):
         np.testing.assert_array_equal(hierarchy.locator.first(k).finest(X), hierarchy.predict(X, k))
@@ -138,9 +140,9 @@ KINDS = ["parquet", "csv", "feather", "arrow"]
 @pytest.mark.parametrize("labels", ["labels.parquet", "labels.csv", "labels.arrow"])
 def test_files_are_read_and_labels_written_as_streams(kind, labels, tmp_path):
     path = write(kind, tmp_path / f"rows.{kind}")
-    model = HierarchicalKMedian(6)
+    model = HierarchicalKMedian(6, method="tree")
     fit_chunks(model, [str(path), path], labels=tmp_path / labels, chunk_rows=100)
-    check_same(model, HierarchicalKMedian(6).fit(DISTINCT, sample_weight=2 * COUNTS))
+    check_same(model, HierarchicalKMedian(6, method="tree").fit(DISTINCT, sample_weight=2 * COUNTS))
     assert list(model.feature_names_in_) == NAMES
     read = {"parquet": pd.read_parquet, "csv": pd.read_csv, "arrow": pd.read_feather}
     written = read[labels.partition(".")[2]](tmp_path / labels)
@@ -166,17 +168,17 @@ def test_files_are_read_and_labels_written_as_streams(kind, labels, tmp_path):
     ids=["list", "iterator", "function", "pandas", "polars", "table", "batches", "lists"],
 )
 def test_kinds_of_chunks(batches):
-    model = fit_chunks(HierarchicalKMedian(6), batches)
-    check_same(model, HierarchicalKMedian(6).fit(DISTINCT, sample_weight=COUNTS))
+    model = fit_chunks(HierarchicalKMedian(6, method="tree"), batches)
+    check_same(model, HierarchicalKMedian(6, method="tree").fit(DISTINCT, sample_weight=COUNTS))
 
 
 def test_columns_are_chosen(tmp_path):
     path = write("csv", tmp_path / "rows.csv")
     path.write_text(path.read_text().replace('"a"', '"name"', 1))
     table = TABLE.append_column("word", pa.array(["x"] * 2000))
-    expected = HierarchicalKMedian(6).fit(*(np.unique(ROWS[:, [2, 1]], axis=0),))
+    expected = HierarchicalKMedian(6, method="tree").fit(*(np.unique(ROWS[:, [2, 1]], axis=0),))
     for batches in ([path], [table], [FRAME]):
-        model = fit_chunks(HierarchicalKMedian(6), batches, columns=["c", "b"])
+        model = fit_chunks(HierarchicalKMedian(6, method="tree"), batches, columns=["c", "b"])
         assert list(model.feature_names_in_) == ["c", "b"]
         np.testing.assert_array_equal(model.rows_, expected.rows_)
 
@@ -187,7 +189,7 @@ def test_columns_are_chosen(tmp_path):
 def check_refused(batches, message, tmp_path, error=ValueError, **options):
     labels = tmp_path / "labels.parquet"
     before_files = sorted(tmp_path.iterdir())
-    model = HierarchicalKMedian(6).fit(ROWS[:50])
+    model = HierarchicalKMedian(6, method="tree").fit(ROWS[:50])
     before = dict(vars(model))
     with pytest.raises(error, match=message):
         fit_chunks(model, batches, labels=labels, **options)
@@ -244,8 +246,8 @@ def test_other_names_of_columns_are_named(tmp_path):
 def test_empty_chunks_take_no_part(tmp_path):
     parts = [ROWS[:0].astype(object).astype(int), ROWS[:700], ROWS[:0], ROWS[700:], ROWS[:0]]
     path = tmp_path / "labels.parquet"
-    model = fit_chunks(HierarchicalKMedian(6), parts, labels=path)
-    check_same(model, HierarchicalKMedian(6).fit(DISTINCT, sample_weight=COUNTS))
+    model = fit_chunks(HierarchicalKMedian(6, method="tree"), parts, labels=path)
+    check_same(model, HierarchicalKMedian(6, method="tree").fit(DISTINCT, sample_weight=COUNTS))
     assert len(pd.read_parquet(path)) == 2000
     path.unlink()
     check_refused([ROWS[:0]], "no rows", tmp_path)
@@ -280,23 +282,21 @@ def test_other_bad_arguments(tmp_path):
     passes = [[ROWS], [ROWS[:-1]]]
     check_refused(lambda: passes.pop(0), "second pass gave 1999 rows", tmp_path)
     with pytest.raises(ValueError, match="labels must end in"):
-        fit_chunks(HierarchicalKMedian(), [ROWS], labels=tmp_path / "labels.txt")
+        fit_chunks(HierarchicalKMedian(method="tree"), [ROWS], labels=tmp_path / "labels.txt")
     with pytest.raises(FileNotFoundError, match="no such folder"):
-        fit_chunks(HierarchicalKMedian(), [ROWS], labels=tmp_path / "no" / "labels.csv")
+        fit_chunks(
+            HierarchicalKMedian(method="tree"), [ROWS], labels=tmp_path / "no" / "labels.csv"
+        )
 
 
 def test_rows_that_parameters_do_not_allow_are_named(tmp_path):
-    model = HierarchicalKMedian(3, cost="euclidean", metric="cosine")
-    with pytest.raises(ValueError, match="chunk 1: .*cosine.*Row 4"):
+    model = HierarchicalKMedian(3, method="medoids", metric="cosine")
+    with pytest.raises(ValueError, match="chunk 1: Row 4 .*cosine"):
         fit_chunks(model, [ROWS + 50.0, np.concatenate((ROWS[:4] + 50.0, np.zeros((1, 3))))])
-    boxed = HierarchicalKMedian(3, random_shift=False, root_box=([-99.0] * 3, 200.0))
-    with pytest.raises(ValueError, match="root_box"):
-        fit_chunks(boxed, [ROWS], max_cells=100)
-    check_same(fit_chunks(boxed, [ROWS]), boxed.fit(DISTINCT, sample_weight=COUNTS))
 
 
 def test_predict_chunks_checks_columns():
-    model = fit_chunks(HierarchicalKMedian(3), [FRAME])
+    model = fit_chunks(HierarchicalKMedian(3, method="tree"), [FRAME])
     with pytest.raises(ValueError, match=r"chunk 0.*\['a', 'b', 'c'\]"):
         list(predict_chunks(model, [FRAME[["b", "a", "c"]]]))
     with pytest.raises(ValueError, match="chunk 0.*3 columns"):

@@ -32,7 +32,7 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
     assert len(found) == 8
     x = rows_of(people)
     for method, clusterer in (
-        ("tree", library.HierarchicalKMedian()),
+        ("tree", library.HierarchicalKMedian(method="tree")),
         ("ward", clusterers.ward_linkage()),
     ):
         r = library.average_sensitivity(
@@ -152,7 +152,7 @@ def test_tune_finds_what_the_library_finds(holdfast, people):
     assert done.code == 0, done.err
     record = json.loads(done.out)
     search = library.tune_epsilon(
-        library.HierarchicalKMedian(), rows_of(people), 4, target_sensitivity=0.2, delete=0.05, trials=4, repeats=2,
+        library.HierarchicalKMedian(method="tree"), rows_of(people), 4, target_sensitivity=0.2, delete=0.05, trials=4, repeats=2,
         measure="moved_fraction", n_jobs=1,
     )  # fmt: skip
     assert record["epsilon"] == search.epsilon

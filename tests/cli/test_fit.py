@@ -27,7 +27,7 @@ def matrix_of(path, *names):
 def test_labels_are_those_of_the_library(holdfast, people):
     done = holdfast("fit", people, *USE, "-k", "3,5", "--no-standardize", "-o", "labels.csv")
     assert done.code == 0, done.err
-    model = HierarchicalKMedian(5).fit(matrix_of(people, "height", "width"))
+    model = HierarchicalKMedian(5, method="tree").fit(matrix_of(people, "height", "width"))
     labels = rows_of("labels.csv")
     assert labels.column_names == ["id", "cluster_3", "cluster_5", "center_from"]
     assert labels.column("id").to_pylist() == [f"p{i}" for i in range(60)]
@@ -46,7 +46,7 @@ def test_options_reach_the_estimator(holdfast, people):
         "--seed", 7, "--weights", "count", "--json",
     )  # fmt: skip
     record = json.loads(done.out)
-    model = HierarchicalKMedian(4, cost="euclidean", epsilon=0.3, random_state=7)
+    model = HierarchicalKMedian(4, method="medoids", epsilon=0.3, random_state=7)
     model.fit(
         matrix_of(people, "height", "width"), sample_weight=matrix_of(people, "count").ravel()
     )

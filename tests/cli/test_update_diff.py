@@ -165,7 +165,7 @@ def test_refined_splits_survive_an_update(holdfast, people):
     model = library.load("all.holdfast")
     assert model.parameters["cost"] == "refined"
     estimator = library.HierarchicalKMedian(
-        3, cost="euclidean", refine=True, random_state=model.parameters["seed"]
+        3, method="means", random_state=model.parameters["seed"]
     ).fit(model.stored.rows, sample_weight=model.stored.weight)
     assert estimator.hierarchy_.costs[2] == model.hierarchy.costs[2]
     assert holdfast("update", "all.holdfast", "--remove", gone, "--to", "less.holdfast").code == 0

@@ -71,25 +71,23 @@ def test_parameters_reach_the_clusterer():
     assert kmeans(n_init=3).estimator.n_init == 3
 
 
-@pytest.mark.parametrize("random_shift", [True, False])
-def test_clnss_is_the_greedy_hierarchy(random_shift):
-    clusterer = clnss(random_shift)
-    assert clusterer.randomized == random_shift
-    model = HierarchicalKMedian(4, epsilon=0, random_shift=random_shift, random_state=9).fit(ROWS)
+def test_clnss_is_the_greedy_hierarchy():
+    clusterer = clnss()
+    assert clusterer.randomized
+    model = HierarchicalKMedian(4, method="tree", epsilon=0, random_state=9).fit(ROWS)
     np.testing.assert_array_equal(clusterer.fit(ROWS, 9).cut(4), model.labels_)
-    assert clusterer.name != clnss(not random_shift).name
 
 
-@pytest.mark.parametrize("cost", ["tree", "euclidean"])
-def test_our_estimator_stops_at_the_largest_k_with_the_same_cuts(cost):
-    model = HierarchicalKMedian(3, cost=cost, epsilon=0.5, random_state=77)
+@pytest.mark.parametrize("method", ["tree", "medoids"])
+def test_our_estimator_stops_at_the_largest_k_with_the_same_cuts(method):
+    model = HierarchicalKMedian(3, method=method, epsilon=0.5, random_state=77)
     short = as_clusterer(model, max_clusters=6).fit(ROWS, 5)
     assert short.n_centers == 6
     whole = as_clusterer(model).fit(ROWS, 5)
     assert whole.n_centers == 50
     for k in range(1, 7):
         np.testing.assert_array_equal(short.cut(k), whole.cut(k))
-    expected = HierarchicalKMedian(4, cost=cost, epsilon=0.5, random_state=5).fit(ROWS).labels_
+    expected = HierarchicalKMedian(4, method=method, epsilon=0.5, random_state=5).fit(ROWS).labels_
     np.testing.assert_array_equal(whole.cut(4), expected)
     assert model.random_state == 77
 

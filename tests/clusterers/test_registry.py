@@ -6,8 +6,8 @@ import sys
 
 import numpy as np
 import pytest
+from models import build_model
 
-from holdfast import HierarchicalKMedian
 from holdfast.clusterers import METHODS
 
 rng = np.random.RandomState(5)
@@ -27,16 +27,16 @@ def test_names_and_titles_are_unique_and_in_order():
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        ("means", {"cost": "euclidean", "refine": True}),
-        ("medoids", {"cost": "euclidean"}),
-        ("tree", {"cost": "tree"}),
-        ("clnss", {"cost": "tree", "epsilon": 0}),
+        ("means", {"method": "means"}),
+        ("medoids", {"method": "medoids"}),
+        ("tree", {"method": "tree"}),
+        ("clnss", {"method": "tree", "epsilon": 0}),
     ],
 )
 def test_methods_of_this_library_are_its_estimator(name, parameters):
     clusterer = METHODS[name].build()
     assert clusterer.name == METHODS[name].title
-    expected = HierarchicalKMedian(4, random_state=3, **parameters).fit(ROWS)
+    expected = build_model(4, random_state=3, **parameters).fit(ROWS)
     np.testing.assert_array_equal(clusterer.fit(ROWS, 3).cut(4), expected.labels_)
 
 

@@ -60,7 +60,7 @@ def fit_while_a_worker_dies(folder: str) -> dict[str, Any]:
     killed: list[int] = []
     killer = threading.Thread(target=kill_one_worker, args=(folder, killed))
     killer.start()
-    model = distributed.fit(HierarchicalKMedian(6), da.concatenate(parts))
+    model = distributed.fit(HierarchicalKMedian(6, method="tree"), da.concatenate(parts))
     killer.join()
     workers = {int(name) for name in os.listdir(folder)}
     return {"digest": digest(model), "killed": len(killed), "went on": len(workers - set(killed))}
@@ -113,15 +113,15 @@ def main() -> None:
         pids = set(client.run(os.getpid).values())
         found["pids"] = len({os.getpid()} | pids)
         array = da.from_array(ROWS, chunks=(700, 2))
-        model = distributed.fit(HierarchicalKMedian(6), array)
+        model = distributed.fit(HierarchicalKMedian(6, method="tree"), array)
         found["array"] = digest(model)
         labels = distributed.predict(model, array).compute()
         found["labels"] = hashlib.sha256(labels.tobytes()).hexdigest()
         frame = dd.from_pandas(pd.DataFrame(ROWS, columns=NAMES), npartitions=5)
-        found["dataframe"] = digest(distributed.fit(HierarchicalKMedian(6), frame))
+        found["dataframe"] = digest(distributed.fit(HierarchicalKMedian(6, method="tree"), frame))
         paths = sorted(str(path) for path in folder.glob("*.parquet"))
-        found["paths"] = digest(distributed.fit(HierarchicalKMedian(6), paths))
-        capped = distributed.fit(HierarchicalKMedian(6), array, max_cells=100)
+        found["paths"] = digest(distributed.fit(HierarchicalKMedian(6, method="tree"), paths))
+        capped = distributed.fit(HierarchicalKMedian(6, method="tree"), array, max_cells=100)
         found["capped"] = digest(capped)
         found["sensitivity"] = measure_sensitivity(folder / "trials", pids)
         found["workers"] = {}
@@ -129,7 +129,9 @@ def main() -> None:
             cluster.scale(n)
             while len(client.scheduler_info()["workers"]) != n:
                 time.sleep(0.05)
-            found["workers"][n] = digest(distributed.fit(HierarchicalKMedian(6), array))
+            found["workers"][n] = digest(
+                distributed.fit(HierarchicalKMedian(6, method="tree"), array)
+            )
         cluster.scale(2)
         client.wait_for_workers(2)
         (folder / "at work").mkdir()

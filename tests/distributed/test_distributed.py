@@ -14,6 +14,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from models import build_model
 
 from holdfast import HierarchicalKMedian, distributed, fit_chunks
 from holdfast.distributed.fit import merge_parts, sketch_partition
@@ -27,7 +28,7 @@ FRAME = pd.DataFrame(ROWS, columns=NAMES)
 
 def fit_locally(**options: Any) -> HierarchicalKMedian:
     distinct, counts = np.unique(ROWS, axis=0, return_counts=True)
-    return HierarchicalKMedian(6, **options).fit(distinct, sample_weight=counts)
+    return build_model(6, **options).fit(distinct, sample_weight=counts)
 
 
 def write_parts(folder: Path, n: int) -> list[str]:
@@ -77,7 +78,9 @@ def test_labels_of_a_cluster_are_the_local_ones(cluster):
 
 
 def test_capped_fit_on_a_cluster_is_the_chunked_one(cluster):
-    chunked = fit_chunks(HierarchicalKMedian(6), [ROWS[::-1]], max_cells=100, chunk_rows=333)
+    chunked = fit_chunks(
+        HierarchicalKMedian(6, method="tree"), [ROWS[::-1]], max_cells=100, chunk_rows=333
+    )
     assert cluster["capped"] == digest(chunked)
 
 
@@ -104,12 +107,12 @@ def _in_this_thread():
         yield
 
 
-@pytest.mark.parametrize("cost", ["tree", "euclidean"])
+@pytest.mark.parametrize("method", ["tree", "medoids"])
 @pytest.mark.parametrize("chunks", [(4000, 3), (1000, 1), (37, 3)])
-def test_any_chunks_of_an_array(cost, chunks):
+def test_any_chunks_of_an_array(method, chunks):
     array = da.from_array(ROWS, chunks=chunks)
-    model = distributed.fit(HierarchicalKMedian(6, cost=cost), array)
-    expected = fit_locally(cost=cost)
+    model = distributed.fit(HierarchicalKMedian(6, method=method), array)
+    expected = fit_locally(method=method)
     assert digest(model) == digest(expected)
     labels = distributed.predict(model, array)
     assert labels.dtype == np.int32
@@ -120,7 +123,7 @@ def test_any_chunks_of_an_array(cost, chunks):
 @pytest.mark.parametrize("n", [1, 4, 30])
 def test_any_partitions_of_a_dataframe(n):
     frame = dd.from_pandas(FRAME.set_index(np.arange(4000) * 2), npartitions=n)
-    model = distributed.fit(HierarchicalKMedian(6), frame)
+    model = distributed.fit(HierarchicalKMedian(6, method="tree"), frame)
     assert digest(model) == digest(fit_locally())
     assert list(model.feature_names_in_) == NAMES
     labels = distributed.predict(model, frame)
@@ -134,7 +137,7 @@ def test_any_partitions_of_a_dataframe(n):
 @pytest.mark.parametrize("n", [1, 7])
 def test_any_list_of_paths(n, tmp_path):
     paths = write_parts(tmp_path, n)
-    model = distributed.fit(HierarchicalKMedian(6), paths)
+    model = distributed.fit(HierarchicalKMedian(6, method="tree"), paths)
     assert digest(model) == digest(fit_locally())
     labels = distributed.predict(model, [Path(path) for path in paths])
     assert len(labels.chunks[0]) == n
@@ -143,17 +146,21 @@ def test_any_list_of_paths(n, tmp_path):
 
 def test_no_more_than_cells_and_one_row_travel():
     cap = Cap(100, 0)
-    part = sketch_partition("", ROWS, None, HierarchicalKMedian(6), cap)
+    part = sketch_partition("", ROWS, None, HierarchicalKMedian(6, method="tree"), cap)
     assert 0 < len(part.sketch) <= 100
     assert part.like.rows.shape[0] == 1
     assert len(pickle.dumps(part)) <= 100 * 8 * (2 * 3 + 1) + 3000
-    both = merge_parts([part, sketch_partition("", -ROWS, None, HierarchicalKMedian(6), cap)])
+    both = merge_parts(
+        [part, sketch_partition("", -ROWS, None, HierarchicalKMedian(6, method="tree"), cap)]
+    )
     assert len(pickle.dumps(both)) <= 100 * 8 * (2 * 3 + 1) + 3000
 
 
 def test_threads_give_the_same():
     with dask.config.set(scheduler="threads"):
-        model = distributed.fit(HierarchicalKMedian(6), da.from_array(ROWS, chunks=(99, 3)))
+        model = distributed.fit(
+            HierarchicalKMedian(6, method="tree"), da.from_array(ROWS, chunks=(99, 3))
+        )
     assert digest(model) == digest(fit_locally())
 
 
@@ -170,7 +177,7 @@ def test_predict_is_lazy_and_columns_are_chosen():
     assert labels.compute().shape == (4000,)
     assert calls == [1]
     wide = dd.from_pandas(FRAME.assign(word="x"), npartitions=3)
-    model = distributed.fit(HierarchicalKMedian(6), wide, columns=NAMES)
+    model = distributed.fit(HierarchicalKMedian(6, method="tree"), wide, columns=NAMES)
     assert digest(model) == digest(fit_locally())
     chosen = distributed.predict(model, wide, columns=NAMES).compute()
     np.testing.assert_array_equal(chosen, fit_locally().predict(ROWS))
@@ -180,7 +187,7 @@ def test_predict_is_lazy_and_columns_are_chosen():
 
 
 def check_refused(X, message, error=ValueError, **options):
-    model = HierarchicalKMedian(6).fit(ROWS[:50])
+    model = HierarchicalKMedian(6, method="tree").fit(ROWS[:50])
     before = dict(vars(model))
     with pytest.raises(error, match=message):
         distributed.fit(model, X, **options)
@@ -207,9 +214,9 @@ def test_bad_partition_is_named():
 
 
 def test_empty_partitions_take_no_part():
-    model = distributed.fit(HierarchicalKMedian(6), array_with(0, ROWS[:0]))
+    model = distributed.fit(HierarchicalKMedian(6, method="tree"), array_with(0, ROWS[:0]))
     left = np.unique(ROWS[100:], axis=0, return_counts=True)
-    expected = HierarchicalKMedian(6).fit(left[0], sample_weight=left[1])
+    expected = HierarchicalKMedian(6, method="tree").fit(left[0], sample_weight=left[1])
     assert digest(model) == digest(expected)
     check_refused(da.from_array(ROWS[:0], chunks=(1, 3)), "no rows")
 
@@ -229,7 +236,9 @@ def test_other_bad_arguments():
     check_refused(da.from_array(ROWS), "max_cells", max_cells=0)
     with pytest.raises(ValueError, match="3 columns"):
         distributed.predict(fit_locally(), da.from_array(ROWS[:, :2])).compute()
-    named = distributed.fit(HierarchicalKMedian(6), dd.from_pandas(FRAME, npartitions=1))
+    named = distributed.fit(
+        HierarchicalKMedian(6, method="tree"), dd.from_pandas(FRAME, npartitions=1)
+    )
     other = dd.from_pandas(FRAME[["c", "a", "b"]], npartitions=1)
     with pytest.raises(ValueError, match=r"\['a', 'b', 'c'\]"):
         distributed.predict(named, other).compute()

@@ -19,12 +19,10 @@ BAD = [math.nan, math.inf, -math.inf, None, "far", 1e400, 2**2000, 1j, [1.0]]
 PARAMETERS: dict[str, list[Any]] = {
     "n_clusters": [1, 2, 3, 0, -1, 10**9, 2.0, "2", None, True, np.int64(2)],
     "epsilon": [0, 1.0, math.inf, "auto", -1.0, math.nan, "0", None, True, 10**400, 1j],
-    "cost": ["tree", "euclidean", "other", None, ["tree"]],
+    "method": ["tree", "medoids", "means", "other", None, ["tree"]],
     "metric": ["euclidean", "manhattan", "cosine", "other", None, {}],
     "max_centers": [None, "all", 1, 3, 0, -5, 2.5, "some", True],
-    "max_candidates": [4096, 1, 2, 0, None, "many"],
-    "random_shift": [True, False, 1, None, "yes"],
-    "root_box": [None, ([0.0], 1.0), ([-9.0, -9.0], 18.0), "box", ([math.nan], 1.0), (0, -1)],
+    "verbose": [False, "yes", None],
     "random_state": [0, 2**64 - 1, -1, None, "seed", 1.5, np.random.RandomState(3)],
 }
 

@@ -10,31 +10,32 @@ from portable import normal
 from holdfast import HierarchicalKMedian
 from holdfast.grid import collect_cells, place_grid
 from holdfast.tree import build_tree
+from holdfast_paper.unshifted import UnshiftedKMedian
 
 MILLION = 1_000_000
 
 
 @pytest.mark.parametrize("distinct", [1, 5, 1000])
-@pytest.mark.parametrize("cost", ["tree", "euclidean"])
-def test_a_million_repeats_are_their_distinct_rows_with_weights(cost: str, distinct: int):
+@pytest.mark.parametrize("method", ["tree", "medoids"])
+def test_a_million_repeats_are_their_distinct_rows_with_weights(method: str, distinct: int):
     random = np.random.RandomState(distinct)
     locations = normal(random, (distinct, 2))
     number = random.randint(0, distinct, size=MILLION)
     number[:distinct] = np.arange(distinct)
     k = min(distinct, 20)
-    model = HierarchicalKMedian(k, cost=cost, max_centers=k)
+    model = HierarchicalKMedian(k, method=method, max_centers=k)
     hierarchy = model.fit(locations[number]).hierarchy_
-    weighted = HierarchicalKMedian(k, cost=cost, max_centers=k)
+    weighted = HierarchicalKMedian(k, method=method, max_centers=k)
     weighted.fit(locations, sample_weight=np.bincount(number))
     assert hierarchy.costs.tobytes() == weighted.hierarchy_.costs.tobytes()
     assert np.array_equal(hierarchy.center_indices, weighted.hierarchy_.center_indices)
     assert np.array_equal(hierarchy.finest, weighted.hierarchy_.finest[number])
 
 
-@pytest.mark.parametrize("cost", ["tree", "euclidean"])
-def test_a_million_equal_rows_split_down_to_single_ones(cost: str):
+@pytest.mark.parametrize("method", ["tree", "medoids"])
+def test_a_million_equal_rows_split_down_to_single_ones(method: str):
     rows = np.full((MILLION, 3), 0.1)
-    hierarchy = HierarchicalKMedian(1, cost=cost, max_centers="all").fit(rows).hierarchy_
+    hierarchy = HierarchicalKMedian(1, method=method, max_centers="all").fit(rows).hierarchy_
     assert hierarchy.n_centers == MILLION
     assert np.array_equal(np.sort(hierarchy.finest), np.arange(MILLION))
     assert not hierarchy.costs.any()
@@ -65,7 +66,7 @@ def test_the_deepest_trees(d: int, epsilon: float):
     rows = staircase(d)
     # At most 64 levels a dimension. The root's cell takes log2(sqrt(d)) of the bits.
     assert depth_of(rows) > (60 - d.bit_length() / 2) * d
-    model = HierarchicalKMedian(1, epsilon=epsilon, random_shift=False)
+    model = UnshiftedKMedian(1, epsilon=epsilon)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         hierarchy = model.fit(rows).hierarchy_

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from fuzz.files import FILES, Edit
 from fuzz.tables import QUIET, TABLES
+from models import build_model
 from persistence.forge import change
 
 from holdfast import HierarchicalKMedian, load
@@ -15,13 +16,13 @@ from holdfast.cli.tables import read_table
 from holdfast.storage.archive import DamagedFile
 from holdfast.tables.chunks import open_source
 
-EUCLIDEAN = {"cost": "euclidean", "max_centers": "all", "epsilon": 0.0}
+EUCLIDEAN = {"method": "medoids", "max_centers": "all", "epsilon": 0.0}
 
 
 def test_costs_do_not_overflow_on_the_way():
     """Weights in units of 2^-53 made costs of 1e300 infinite before they were scaled back."""
     rows, weight = np.array([[-1e300], [0.0]]), np.array([0.4, 0.7])
-    costs = HierarchicalKMedian(1, **EUCLIDEAN).fit(rows, sample_weight=weight).hierarchy_.costs
+    costs = build_model(1, **EUCLIDEAN).fit(rows, sample_weight=weight).hierarchy_.costs
     assert costs == pytest.approx([0.4 * 1e300, 0.0])
 
 
@@ -30,23 +31,23 @@ def test_costs_that_do_overflow_are_an_error(metric: str):
     """They were infinite, with a warning of NumPy."""
     rows = np.array([[1.7e308], [-1.7e308], [1.6e308]])
     with pytest.raises(ValueError, match=r"X spans values from -1.7e\+308 to 1.7e\+308.*Rescale"):
-        HierarchicalKMedian(1, metric=metric, **EUCLIDEAN).fit(rows)
+        build_model(1, metric=metric, **EUCLIDEAN).fit(rows)
 
 
 def test_rows_that_the_euclidean_cost_cannot_tell_apart_are_counted():
     """They were merged without a word, and `predict` gave them another cluster than `cut`."""
     rows = np.array([[-1e300], [1e-300], [0.0]])
     with pytest.warns(UserWarning, match="^1 row of X.*doubles can tell apart") as caught:
-        HierarchicalKMedian(1, **EUCLIDEAN).fit(rows)
+        build_model(1, **EUCLIDEAN).fit(rows)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        HierarchicalKMedian(1, metric="cosine", **EUCLIDEAN).fit([[1.0, 1.0], [2.0, 2.0]])
+        build_model(1, metric="cosine", **EUCLIDEAN).fit([[1.0, 1.0], [2.0, 2.0]])
 
 
 def test_labels_of_rows_beyond_all_doubles():
     """Scaling them overflowed, with a warning of NumPy; all centers are equally far from them."""
-    hierarchy = HierarchicalKMedian(1, **EUCLIDEAN).fit(np.array([[1e-9], [2e-9]])).hierarchy_
+    hierarchy = build_model(1, **EUCLIDEAN).fit(np.array([[1e-9], [2e-9]])).hierarchy_
     assert hierarchy.predict(np.array([[1e308], [-1e308], [2e-9]]), 2).tolist()[:2] == [0, 0]
 
 
@@ -54,7 +55,7 @@ def test_finite_values_whose_sum_is_not():
     """scikit-learn's test for infinity adds up to infinity minus infinity, with a warning."""
     largest = np.finfo(np.float64).max
     rows = np.array([[largest, -largest] * 10])
-    model = HierarchicalKMedian(1, cost="euclidean").fit(rows)
+    model = HierarchicalKMedian(1, method="medoids").fit(rows)
     assert model.predict(rows).tolist() == [0]
 
 
@@ -64,9 +65,9 @@ def test_integers_beyond_all_doubles(where: str):
     given = {"X": np.ones((2, 1), dtype=object), "sample_weight": np.ones(2, dtype=object)}
     given[where][0] = 10**400
     with pytest.raises(ValueError, match=where):
-        HierarchicalKMedian(1).fit(**given)
+        HierarchicalKMedian(1, method="tree").fit(**given)
     with pytest.raises(ValueError, match=where):
-        HierarchicalKMedian(1).partial_fit(**given)
+        HierarchicalKMedian(1, method="tree").partial_fit(**given)
 
 
 BROKEN_TABLES = {

@@ -31,9 +31,9 @@ from holdfast.stability.standard_error import mean_error
 STORED = Path(__file__).with_name("quality.json")
 KS = (4, 8)
 METHODS: dict[str, dict[str, Any]] = {
-    "tree, epsilon 1": {"epsilon": 1.0},
-    "tree, greedy": {"epsilon": 0.0},
-    "euclidean, auto": {"cost": "euclidean"},
+    "tree, epsilon 1": {"method": "tree", "epsilon": 1.0},
+    "tree, greedy": {"method": "tree", "epsilon": 0.0},
+    "euclidean, auto": {"method": "medoids"},
 }
 LOADERS = {
     "iris": datasets.load_iris,
@@ -78,7 +78,7 @@ def effort_for(n_rows: int, cost: str) -> Effort:
 
 def measure(rows: NDArray[np.float64], parameters: dict[str, Any]) -> Iterator[Row]:
     """One row of the table for each k."""
-    tree = parameters.get("cost", "tree") == "tree"
+    tree = parameters["method"] == "tree"
     effort = effort_for(rows.shape[0], "tree" if tree else "euclidean")
     model = HierarchicalKMedian(max(KS), max_centers=max(KS), **parameters)
     costs = np.array([_costs(rows, model, seed) for seed in range(effort.cost_seeds)])

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from models import build_model
 from numpy.typing import NDArray
-
-from holdfast import HierarchicalKMedian
 
 EXPECTED = Path(__file__).with_name("expected.json")
 _WORD = (1 << 64) - 1
@@ -165,8 +164,8 @@ def _cases() -> dict[str, Case]:
         "seed of 64 bits": Case(groups(28, 60, 2), None, {"random_state": 2**64 - 59}),
         "seed 12345": Case(groups(28, 60, 2), None, {"random_state": 12345}),
     }
-    whole = {"cost": "euclidean", "max_centers": "all"}
-    for name, parameters in (("euclidean", whole), ("refined", {**whole, "refine": True})):
+    whole = {"method": "medoids", "max_centers": "all"}
+    for name, parameters in (("euclidean", whole), ("refined", {**whole, "method": "means"})):
         cases[f"{name}, groups"] = Case(groups(30, 120, 3), None, parameters)
         cases[f"{name}, repeats, weights"] = Case(
             integers(16, 90, 2, 7), weights(17, 90, 4, 3.0), parameters
@@ -186,10 +185,10 @@ def _cases() -> dict[str, Case]:
 
 def _euclidean_cases() -> dict[str, Case]:
     """Both costs are golden: the same for the Euclidean one."""
-    euclidean = {"cost": "euclidean", "max_centers": "all"}
+    euclidean = {"method": "medoids", "max_centers": "all"}
     rows = groups(30, 160, 4)
     cases = {
-        "euclidean, default": Case(groups(31, 300, 3), None, {"cost": "euclidean"}),
+        "euclidean, default": Case(groups(31, 300, 3), None, {"method": "medoids"}),
         "euclidean, weights, repeats": Case(
             integers(32, 120, 2, 8), weights(33, 120, 4), euclidean
         ),
@@ -232,7 +231,7 @@ def some_cuts(n_centers: int) -> list[int]:
 
 def result_of(case: Case) -> dict[str, Any]:
     """Everything that a later version must reproduce, exactly."""
-    model = HierarchicalKMedian(1, **case.parameters)
+    model = build_model(1, **case.parameters)
     hierarchy = model.fit(case.rows, sample_weight=case.weight).hierarchy_
     between = case.rows / 2.0 + np.roll(case.rows, 1, axis=0) / 2.0
     weight = np.ones(len(case.rows)) if case.weight is None else case.weight

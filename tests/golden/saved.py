@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 from golden.recipe import Case, bells, crc, groups, integers, some_cuts, weights
+from models import build_model
 
-from holdfast import HierarchicalKMedian, Hierarchy
+from holdfast import Hierarchy
 
 FOLDER = Path(__file__).with_name("files")
 ANSWERS = FOLDER / "answers.json"
 
-_EUCLIDEAN = {"cost": "euclidean", "max_centers": "all"}
+_EUCLIDEAN = {"method": "medoids", "max_centers": "all"}
 SAVED = {
     "tree-1": Case(groups(31, 60, 3)),
     "tree-repeats-1": Case(integers(32, 70, 2, 5), None, {"epsilon": 0}),
@@ -37,9 +38,9 @@ SAVED = {
     "euclidean-repeats-1": Case(integers(41, 70, 2, 5), None, _EUCLIDEAN),
     "euclidean-weights-1": Case(groups(42, 60, 2), weights(43, 60, 1000, 997.0), _EUCLIDEAN),
     "euclidean-max-centers-1": Case(
-        bells(44, 90, 2) * 1e-150, None, {"cost": "euclidean", "max_centers": 12}
+        bells(44, 90, 2) * 1e-150, None, {"method": "medoids", "max_centers": 12}
     ),
-    "refined-1": Case(groups(48, 60, 3), weights(49, 60, 4), {**_EUCLIDEAN, "refine": True}),
+    "refined-1": Case(groups(48, 60, 3), weights(49, 60, 4), {**_EUCLIDEAN, "method": "means"}),
     "manhattan-1": Case(groups(45, 60, 3), None, {**_EUCLIDEAN, "metric": "manhattan"}),
     "cosine-1": Case(bells(46, 60, 3), weights(47, 60, 4), {**_EUCLIDEAN, "metric": "cosine"}),
 }
@@ -47,7 +48,7 @@ SAVED = {
 
 def fit(case: Case) -> Hierarchy:
     """Fit the hierarchy that is saved."""
-    model = HierarchicalKMedian(1, **case.parameters)
+    model = build_model(1, **case.parameters)
     return model.fit(case.rows, sample_weight=case.weight).hierarchy_
 
 

@@ -35,14 +35,14 @@ MODELS = {
     "model-tree-1": ModelCase(
         Case(integers(51, 30, 2, 6)),
         Preparation(("a", "ß"), scale=(0.5, 4.0)),
-        {"cost": "tree", "epsilon": math.inf, "max_centers": None, "seed": 2**64 - 1},
+        {"method": "tree", "epsilon": math.inf, "max_centers": None, "seed": 2**64 - 1},
         "texts",
         True,
     ),
     "model-euclidean-1": ModelCase(
-        Case(groups(52, 30, 2), None, {"cost": "euclidean", "max_centers": 9}),
+        Case(groups(52, 30, 2), None, {"method": "medoids", "max_centers": 9}),
         Preparation(("x", "y"), missing="median", fill=(0.25, -1.5)),
-        {"cost": "euclidean", "epsilon": 0.05, "max_centers": 9, "seed": 0},
+        {"method": "medoids", "epsilon": 0.05, "max_centers": 9, "seed": 0},
         "integers",
         False,
     ),

@@ -18,9 +18,9 @@ def golden() -> dict[str, dict[str, object]]:
 
 def test_every_case_has_its_result(golden):
     assert list(golden) == list(CASES)
-    costs = [case.parameters.get("cost", "tree") for case in CASES.values()]
-    assert costs.count("tree") >= 24
-    assert costs.count("euclidean") >= 20
+    methods = [case.parameters.get("method", "tree") for case in CASES.values()]
+    assert methods.count("tree") >= 24
+    assert methods.count("medoids") >= 20
 
 
 def test_cases_cover_what_they_should():

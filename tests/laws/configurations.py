@@ -8,6 +8,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from models import build_model
+
 from holdfast import HierarchicalKMedian
 
 EPSILONS = (0.0, 0.1, 1.0, 10.0, math.inf)
@@ -22,7 +24,7 @@ class Configuration:
 
     def estimator(self, n_clusters: int = 1, **more: Any) -> HierarchicalKMedian:
         """Build an estimator that is not fitted yet."""
-        return HierarchicalKMedian(n_clusters, **{**self.parameters, **more})
+        return build_model(n_clusters, **{**self.parameters, **more})
 
     def __str__(self) -> str:
         return self.name
@@ -35,7 +37,7 @@ def _configurations() -> list[Configuration]:
         for epsilon in (0.0, 1.0)
     ]
     found.append(Configuration("tree-seeded", {"epsilon": 1.0, "random_state": 2**40}))
-    whole = {"cost": "euclidean", "max_centers": "all"}
+    whole = {"method": "medoids", "max_centers": "all"}
     found += [
         Configuration(f"euclidean-{epsilon:g}", {**whole, "epsilon": epsilon})
         for epsilon in (0.0, 0.05, 1.0, math.inf)
@@ -44,7 +46,7 @@ def _configurations() -> list[Configuration]:
         Configuration("euclidean-manhattan", {**whole, "epsilon": 0.05, "metric": "manhattan"})
     )
     found += [
-        Configuration(f"refined-{epsilon:g}", {**whole, "refine": True, "epsilon": epsilon})
+        Configuration(f"refined-{epsilon:g}", {**whole, "method": "means", "epsilon": epsilon})
         for epsilon in (0.0, 0.01, math.inf)
     ]
     return found

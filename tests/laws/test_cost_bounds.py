@@ -36,7 +36,11 @@ def optimal_costs(X: np.ndarray) -> np.ndarray:
 
 
 def tree_costs(X: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-    return HierarchicalKMedian(1, epsilon=epsilon, random_state=seed).fit(X).hierarchy_.costs
+    return (
+        HierarchicalKMedian(1, method="tree", epsilon=epsilon, random_state=seed)
+        .fit(X)
+        .hierarchy_.costs
+    )
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0])

@@ -24,6 +24,7 @@ from scipy.sparse import eye_array, kron, vstack
 
 from holdfast import HierarchicalKMedian, average_sensitivity
 from holdfast.grid import Grid, place_grid
+from holdfast_paper.unshifted import UnshiftedKMedian
 
 ALPHA = 1e-4
 Z = float(stats.norm.isf(ALPHA))
@@ -52,9 +53,7 @@ class Case:
         return place_grid(low, high, 0, random_shift=False, root_box=self.root_box)
 
     def estimator(self) -> HierarchicalKMedian:
-        return HierarchicalKMedian(
-            1, epsilon=self.epsilon, random_shift=False, root_box=self.root_box
-        )
+        return UnshiftedKMedian(1, epsilon=self.epsilon, root_box=self.root_box)
 
 
 def make_cases() -> dict[str, Case]:
@@ -237,7 +236,7 @@ def test_self_distance_shrinks_with_the_number_of_outputs():
     own, errors = [], []
     for outputs in (5, 20, 60):
         result = average_sensitivity(
-            HierarchicalKMedian(1, epsilon=10.0),
+            HierarchicalKMedian(1, method="tree", epsilon=10.0),
             X,
             n_clusters=3,
             trials=10,

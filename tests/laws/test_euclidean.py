@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from laws.families import FAMILIES, make_rows
+from models import build_model
 from oracles import naive_euclidean
 from scipy.spatial.distance import cdist
 from scipy.stats import chisquare
@@ -19,7 +20,7 @@ from holdfast.centers.medoids import METRICS, choose_by_distance, collect_locati
 def fit_both(X, epsilon, metric, seed, weight=None):
     """Return the library's hierarchy, the oracle's, and the location of each row."""
     model = HierarchicalKMedian(
-        1, cost="euclidean", epsilon=epsilon, metric=metric, max_centers="all", random_state=seed
+        1, method="medoids", epsilon=epsilon, metric=metric, max_centers="all", random_state=seed
     ).fit(X, sample_weight=weight)
     exponent = math.frexp(float(np.abs(X).max()))[1]
     locations = collect_locations(np.ldexp(X, -exponent), weight, seed, 0, exponent)
@@ -120,7 +121,7 @@ def test_predict_replays_the_splits(metric):
     rng = np.random.default_rng(3)
     X, new = rng.normal(size=(200, 4)), 3.0 * rng.normal(size=(100, 4))
     model = HierarchicalKMedian(
-        20, cost="euclidean", metric=metric, max_centers=20, random_state=1
+        20, method="medoids", metric=metric, max_centers=20, random_state=1
     ).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     D = cdist(new, model.cluster_centers_, naive_euclidean.METRICS[metric])
@@ -135,20 +136,20 @@ def test_predict_replays_the_splits(metric):
 
 def test_rows_outside_the_sample_change_nothing_but_themselves():
     X = np.random.default_rng(5).normal(size=(3000, 3))
-    parameters = {"cost": "euclidean", "max_centers": 30, "max_candidates": 300}
-    whole = HierarchicalKMedian(30, **parameters).fit(X)
+    parameters = {"method": "medoids", "max_centers": 30, "max_candidates": 300}
+    whole = build_model(30, **parameters).fit(X)
     outside = collect_locations(X, None, 0).first_rows[300:]
     assert not np.isin(whole.center_indices_, outside).any()
     extreme = int(np.abs(X).max(axis=1).argmax())
     assert extreme in outside
     for row in [*outside[:20], extreme]:
-        less = HierarchicalKMedian(30, **parameters).fit(np.delete(X, row, axis=0))
+        less = build_model(30, **parameters).fit(np.delete(X, row, axis=0))
         np.testing.assert_array_equal(less.labels_, np.delete(whole.labels_, row))
         np.testing.assert_array_equal(less.cluster_centers_, whole.cluster_centers_)
 
 
-@pytest.mark.parametrize("refine", [False, True])
-def test_the_largest_row_does_not_decide_over_the_keys_of_others(refine):
+@pytest.mark.parametrize("method", ["medoids", "means"])
+def test_the_largest_row_does_not_decide_over_the_keys_of_others(method):
     """Data are scaled by a power of two; the only row that decides which one may go."""
     X = np.random.default_rng(11).uniform(-0.9, 0.9, size=(1500, 2))
     X[7] = 37.0, -21.0
@@ -156,17 +157,14 @@ def test_the_largest_row_does_not_decide_over_the_keys_of_others(refine):
         rows, rest = scale * X, scale * np.delete(X, 7, axis=0)
         seed = next(s for s in range(9) if 7 in collect_locations(rows, None, s).first_rows[200:])
         limits = {"max_centers": 30, "max_candidates": 200, "random_state": seed}
-        whole, less = (
-            HierarchicalKMedian(30, cost="euclidean", refine=refine, **limits).fit(data)
-            for data in (rows, rest)
-        )
+        whole, less = (build_model(30, method=method, **limits).fit(data) for data in (rows, rest))
         np.testing.assert_array_equal(less.labels_, np.delete(whole.labels_, 7))
         np.testing.assert_array_equal(less.cluster_centers_, whole.cluster_centers_)
 
 
 def test_sample_does_not_shrink_what_is_assigned():
     X = np.random.default_rng(6).normal(size=(2000, 2))
-    model = HierarchicalKMedian(10, cost="euclidean", max_candidates=100, max_centers=10).fit(X)
+    model = build_model(10, cost="euclidean", max_candidates=100, max_centers=10).fit(X)
     D = cdist(X, model.cluster_centers_)
     nested = D[np.arange(2000), model.labels_].sum()
     assert model.hierarchy_.costs[9] == pytest.approx(nested, rel=1e-12)
@@ -175,21 +173,21 @@ def test_sample_does_not_shrink_what_is_assigned():
 
 def test_threads_do_not_change_a_bit(monkeypatch):
     X = np.random.default_rng(8).normal(size=(1500, 5))
-    many = HierarchicalKMedian(1, cost="euclidean").fit(X).hierarchy_
+    many = HierarchicalKMedian(1, method="medoids").fit(X).hierarchy_
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    one = HierarchicalKMedian(1, cost="euclidean").fit(X).hierarchy_
+    one = HierarchicalKMedian(1, method="medoids").fit(X).hierarchy_
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
-    seven = HierarchicalKMedian(1, cost="euclidean").fit(X).hierarchy_
+    seven = HierarchicalKMedian(1, method="medoids").fit(X).hierarchy_
     for other in (one, seven):
         np.testing.assert_array_equal(other.center_indices, many.center_indices)
         np.testing.assert_array_equal(other.costs, many.costs)
         np.testing.assert_array_equal(other.finest, many.finest)
 
 
-@pytest.mark.parametrize("refine", [False, True])
-def test_no_matrix_of_all_distances_is_held(refine):
+@pytest.mark.parametrize("method", ["medoids", "means"])
+def test_no_matrix_of_all_distances_is_held(method):
     X = np.random.default_rng(11).normal(size=(4000, 2))
-    model = HierarchicalKMedian(8, cost="euclidean", refine=refine, max_centers=8)
+    model = HierarchicalKMedian(8, method=method, max_centers=8)
     model.fit(X[:50])
     tracemalloc.start()
     try:
@@ -200,8 +198,8 @@ def test_no_matrix_of_all_distances_is_held(refine):
     assert peak < 8 * 4000 * 4000 / 20
 
 
-@pytest.mark.parametrize(("module", "refine"), [(medoids, False), (means, True)])
-def test_only_the_clusters_that_a_split_touched_are_scored_again(monkeypatch, module, refine):
+@pytest.mark.parametrize(("module", "method"), [(medoids, "medoids"), (means, "means")])
+def test_only_the_clusters_that_a_split_touched_are_scored_again(monkeypatch, module, method):
     X = np.random.default_rng(12).normal(size=(300, 2))
     scored = []
     original = medoids.score_members
@@ -211,7 +209,7 @@ def test_only_the_clusters_that_a_split_touched_are_scored_again(monkeypatch, mo
         original(columns, weight, own, members, *rest)
 
     monkeypatch.setattr(module, "score_members", record)
-    hierarchy = HierarchicalKMedian(9, cost="euclidean", refine=refine, max_centers=9).fit(X)
+    hierarchy = HierarchicalKMedian(9, method=method, max_centers=9).fit(X)
     assert scored[:2] == [300, 300]  # for the first center, and once it is there
     for t in range(1, 9):
         sizes = hierarchy.hierarchy_.sizes(t + 1)
@@ -226,7 +224,7 @@ def test_cosine_agrees_with_the_definition(epsilon):
         if X.shape[1] == 1:
             continue  # two directions only
         model = HierarchicalKMedian(
-            1, cost="euclidean", metric="cosine", epsilon=epsilon, max_centers="all",
+            1, method="medoids", metric="cosine", epsilon=epsilon, max_centers="all",
             random_state=number,
         ).fit(X)  # fmt: skip
         locations = collect_locations(medoids.prepare_rows(X, 2, 0), None, number)
@@ -241,33 +239,32 @@ def test_cosine_agrees_with_the_definition(epsilon):
 
 def test_stops_at_256_centers_unless_asked():
     X = np.random.default_rng(9).normal(size=(300, 2))
-    assert HierarchicalKMedian(4, cost="euclidean").fit(X).hierarchy_.n_centers == 256
-    assert HierarchicalKMedian(280, cost="euclidean").fit(X).hierarchy_.n_centers == 280
-    whole = HierarchicalKMedian(4, cost="euclidean", max_centers="all").fit(X).hierarchy_
+    assert HierarchicalKMedian(4, method="medoids").fit(X).hierarchy_.n_centers == 256
+    assert HierarchicalKMedian(280, method="medoids").fit(X).hierarchy_.n_centers == 280
+    whole = HierarchicalKMedian(4, method="medoids", max_centers="all").fit(X).hierarchy_
     assert whole.n_centers == 300
 
 
 def test_cosine_looks_at_directions_only():
     rng = np.random.default_rng(10)
     X = rng.normal(size=(60, 3))
-    parameters = {"cost": "euclidean", "metric": "cosine", "max_centers": 10}
-    plain = HierarchicalKMedian(10, **parameters).fit(X)
+    parameters = {"method": "medoids", "metric": "cosine", "max_centers": 10}
+    plain = build_model(10, **parameters).fit(X)
     powers = np.ldexp(1.0, rng.integers(-8, 9, size=60))[:, None]
-    scaled = HierarchicalKMedian(10, **parameters).fit(X * powers)
+    scaled = build_model(10, **parameters).fit(X * powers)
     np.testing.assert_array_equal(plain.labels_, scaled.labels_)
     with pytest.raises(ValueError, match="cosine.*Row 7"):
-        HierarchicalKMedian(10, **parameters).fit(np.where(np.arange(60)[:, None] == 7, 0.0, X))
+        build_model(10, **parameters).fit(np.where(np.arange(60)[:, None] == 7, 0.0, X))
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"cost": "euclidean", "metric": "chebyshev"}, "metric must be one of"),
-        ({"cost": "tree", "metric": "manhattan"}, "metric must be one of"),
-        ({"cost": "euclidean", "max_candidates": 0}, "max_candidates must be an integer"),
-        ({"cost": "euclidean", "max_centers": "every"}, "max_centers must be an integer"),
+        ({"method": "medoids", "metric": "chebyshev"}, "metric must be one of"),
+        ({"method": "tree", "metric": "manhattan"}, "metric must be one of"),
+        ({"method": "medoids", "max_centers": "every"}, "max_centers must be an integer"),
     ],
 )
 def test_wrong_parameters_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
-        HierarchicalKMedian(2, **parameters).fit(np.arange(10.0)[:, None])
+        build_model(2, **parameters).fit(np.arange(10.0)[:, None])

@@ -79,7 +79,7 @@ def test_scipy_finds_the_same_clusters_where_the_hierarchy_stops(
 
 
 def test_linkage_of_one_row_is_empty():
-    hierarchy = HierarchicalKMedian(1).fit([[1.0, 2.0]]).hierarchy_
+    hierarchy = HierarchicalKMedian(1, method="tree").fit([[1.0, 2.0]]).hierarchy_
     assert hierarchy.linkage().shape == (0, 4)
 
 
@@ -89,7 +89,7 @@ def test_dendrogram_of_many_leaves_is_drawn_truncated(epsilon: float, n_location
     n = 20_000
     rows = np.random.RandomState(0).standard_normal((n_locations, 3))
     rows = np.resize(rows, (n, 3))  # repeats make the merges one chain
-    hierarchy = HierarchicalKMedian(1, epsilon=epsilon).fit(rows).hierarchy_
+    hierarchy = HierarchicalKMedian(1, method="tree", epsilon=epsilon).fit(rows).hierarchy_
     linkage = hierarchy.linkage()
     assert is_valid_linkage(linkage, throw=True)
     drawn = dendrogram(linkage, truncate_mode="lastp", p=30, no_plot=True)
@@ -119,7 +119,7 @@ sys.setrecursionlimit(limit)
 deepest = 0
 for settings in ({"epsilon": 0}, {"epsilon": 1}, {"epsilon": 1, "random_shift": False}):
     for order in (1, -1):
-        model = HierarchicalKMedian(3, **settings).fit(rows[::order])
+        model = build_model(3, **settings).fit(rows[::order])
         model.predict(rows)
         hierarchy = model.hierarchy_
         hierarchy.cut(hierarchy.n_centers)

@@ -19,6 +19,7 @@ import pytest
 from holdfast import HierarchicalKMedian, average_sensitivity
 from holdfast.clusterers import single_linkage
 from holdfast_paper.datasets import make_clnss_instance, make_growing_line
+from holdfast_paper.unshifted import UnshiftedKMedian
 
 SIZES = (50, 100, 150, 200, 250, 300)
 INSTANCES = 20
@@ -112,9 +113,7 @@ def test_clnss_without_shift_grows_linearly_on_its_instance():
         values = []
         for number in range(INSTANCES):
             instance = make_clnss_instance(group_size(n), random_state=1000 * n + number)
-            greedy = HierarchicalKMedian(
-                1, epsilon=0, random_shift=False, root_box=instance.root_box
-            )
+            greedy = UnshiftedKMedian(1, epsilon=0, root_box=instance.root_box)
             result = average_sensitivity(
                 greedy,
                 instance.rows,
@@ -147,7 +146,7 @@ def test_algorithm_2_stays_below_a_constant(make):
     for n in SIZES:
         values = [
             average_sensitivity(
-                HierarchicalKMedian(1, epsilon=1.0),
+                HierarchicalKMedian(1, method="tree", epsilon=1.0),
                 make(n, number),
                 n_clusters=2,
                 trials="all",

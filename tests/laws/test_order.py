@@ -23,6 +23,7 @@ import pytest
 from laws.configurations import CONFIGURATIONS, Configuration
 from laws.digests import digest, digests, large_input
 from laws.inputs import INPUTS, Input
+from models import build_model
 from portable import normal, uniform
 
 from holdfast import HierarchicalKMedian, Hierarchy
@@ -92,7 +93,7 @@ def test_permuting_rows_that_the_grid_merges_changes_nothing(rows: list[float]):
         column = np.roll(rows, turn)[:, None]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            hierarchy = HierarchicalKMedian(1, epsilon=0).fit(column).hierarchy_
+            hierarchy = HierarchicalKMedian(1, method="tree", epsilon=0).fit(column).hierarchy_
         (message,) = [str(warning.message) for warning in caught]
         centers = tuple(column[hierarchy.center_indices, 0].tolist())
         seen.add((message, centers, hierarchy.costs.tobytes()))
@@ -253,7 +254,9 @@ def test_max_centers_is_a_prefix_of_the_whole(configuration: Configuration, data
 
 
 # At these, the gains that matter are too many to be found among the first few.
-COLDER = [Configuration(f"tree-{e:g}", {"cost": "tree", "epsilon": e}) for e in (1e-3, 0.01, 0.03)]
+COLDER = [
+    Configuration(f"tree-{e:g}", {"method": "tree", "epsilon": e}) for e in (1e-3, 0.01, 0.03)
+]
 
 
 def many_columns() -> Input:
@@ -335,14 +338,14 @@ INTS = ["i1", "u1", "<i2", ">i2", "<u2", "<i4", ">i4", "<u4", "<i8", ">i8", "<u8
 
 
 over_some = pytest.mark.parametrize(
-    "parameters", [{"epsilon": 0}, {"epsilon": 1}, {"cost": "euclidean"}], ids=str
+    "parameters", [{"epsilon": 0}, {"epsilon": 1}, {"method": "medoids"}], ids=str
 )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @over_some
 def test_floating_dtypes_give_the_same(dtype: str, parameters: dict[str, Any]):
-    model = HierarchicalKMedian(4, **parameters)
+    model = build_model(4, **parameters)
     expected = digest(model.fit(FRACTIONS).hierarchy_)
     rows = FRACTIONS.astype(dtype)
     assert (rows == FRACTIONS).all()
@@ -354,7 +357,7 @@ def test_floating_dtypes_give_the_same(dtype: str, parameters: dict[str, Any]):
 @pytest.mark.parametrize("dtype", INTS)
 @over_some
 def test_integer_dtypes_give_the_same(dtype: str, parameters: dict[str, Any]):
-    model = HierarchicalKMedian(4, **parameters)
+    model = build_model(4, **parameters)
     expected = digest(model.fit(INTEGERS).hierarchy_)
     assert digest(model.fit(INTEGERS.astype(dtype)).hierarchy_) == expected
 
@@ -362,7 +365,7 @@ def test_integer_dtypes_give_the_same(dtype: str, parameters: dict[str, Any]):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @over_some
 def test_layouts_and_containers_give_the_same(layout: str, parameters: dict[str, Any]):
-    model = HierarchicalKMedian(4, **parameters)
+    model = build_model(4, **parameters)
     expected = digest(model.fit(FRACTIONS).hierarchy_)
     rows = LAYOUTS[layout](FRACTIONS)
     assert digest(model.fit(rows).hierarchy_) == expected
@@ -376,7 +379,7 @@ def test_layouts_and_containers_give_the_same(layout: str, parameters: dict[str,
 )
 def test_containers_of_weights_give_the_same(container: Callable[[np.ndarray], Any]):
     weight = np.arange(60.0) % 5
-    model = HierarchicalKMedian(4)
+    model = HierarchicalKMedian(4, method="tree")
     expected = digest(model.fit(FRACTIONS, sample_weight=weight).hierarchy_)
     given = container(weight)
     assert digest(model.fit(FRACTIONS, sample_weight=given).hierarchy_) == expected
@@ -384,14 +387,14 @@ def test_containers_of_weights_give_the_same(container: Callable[[np.ndarray], A
 
 def test_fit_changes_neither_rows_nor_weights():
     rows, weight = FRACTIONS.copy(), np.arange(60.0) % 5 / 8
-    HierarchicalKMedian(4).fit(rows, sample_weight=weight).predict(rows)
+    HierarchicalKMedian(4, method="tree").fit(rows, sample_weight=weight).predict(rows)
     np.testing.assert_array_equal(rows, FRACTIONS)
     np.testing.assert_array_equal(weight, np.arange(60.0) % 5 / 8)
 
 
 def test_changing_the_rows_after_a_fit_changes_nothing():
     rows = FRACTIONS.copy()
-    model = HierarchicalKMedian(4).fit(rows)
+    model = HierarchicalKMedian(4, method="tree").fit(rows)
     centers, predicted = model.cluster_centers_.copy(), model.predict(FRACTIONS)
     rows[:] = 0.0
     np.testing.assert_array_equal(model.cluster_centers_, centers)
@@ -401,10 +404,10 @@ def test_changing_the_rows_after_a_fit_changes_nothing():
 def test_minus_zero_is_zero():
     rows = FRACTIONS.copy()
     rows[:, 1] = 0.0
-    expected = digest(HierarchicalKMedian(4).fit(rows).hierarchy_)
+    expected = digest(HierarchicalKMedian(4, method="tree").fit(rows).hierarchy_)
     rows[::2, 1] = -0.0
     assert np.signbit(rows[0, 1])
-    assert digest(HierarchicalKMedian(4).fit(rows).hierarchy_) == expected
+    assert digest(HierarchicalKMedian(4, method="tree").fit(rows).hierarchy_) == expected
 
 
 # Threads, processes, the compiler
@@ -419,7 +422,7 @@ def test_fits_in_eight_threads_give_the_same():
 
 
 def test_one_model_predicts_the_same_in_eight_threads():
-    model = HierarchicalKMedian(40).fit(FRACTIONS)
+    model = HierarchicalKMedian(40, method="tree").fit(FRACTIONS)
     rows = uniform(np.random.RandomState(3), -9, 9, (500, 3))
     expected = model.predict(rows)
     with ThreadPoolExecutor(8) as pool:
@@ -480,11 +483,11 @@ def test_other_processes_give_the_same(
 
 
 def test_digest_sees_every_part():
-    hierarchy = HierarchicalKMedian(1).fit(FRACTIONS).hierarchy_
+    hierarchy = HierarchicalKMedian(1, method="tree").fit(FRACTIONS).hierarchy_
     others = [
-        HierarchicalKMedian(1, random_state=1).fit(FRACTIONS).hierarchy_,
-        HierarchicalKMedian(1, max_centers=59).fit(FRACTIONS).hierarchy_,
-        HierarchicalKMedian(1).fit(FRACTIONS * 2.0).hierarchy_,
-        HierarchicalKMedian(1).fit(FRACTIONS[::-1]).hierarchy_,
+        HierarchicalKMedian(1, method="tree", random_state=1).fit(FRACTIONS).hierarchy_,
+        HierarchicalKMedian(1, method="tree", max_centers=59).fit(FRACTIONS).hierarchy_,
+        HierarchicalKMedian(1, method="tree").fit(FRACTIONS * 2.0).hierarchy_,
+        HierarchicalKMedian(1, method="tree").fit(FRACTIONS[::-1]).hierarchy_,
     ]
     assert len({digest(h) for h in [hierarchy, *others]}) == 5

@@ -238,7 +238,9 @@ def test_estimator_predicts_its_labels_and_new_rows(epsilon):
     X = rng.normal(size=(60, 3))
     new = rng.normal(size=(200, 3)) * 3.0
     for n_clusters in (1, 2, 9, 60):
-        model = HierarchicalKMedian(n_clusters, epsilon=epsilon, random_state=4).fit(X)
+        model = HierarchicalKMedian(n_clusters, method="tree", epsilon=epsilon, random_state=4).fit(
+            X
+        )
         np.testing.assert_array_equal(model.predict(X), model.labels_)
         grown = grow(X, epsilon=epsilon, seed=4)
         naive = naive_tree(X, None, grown.grid)
@@ -255,8 +257,10 @@ def test_rows_of_weight_zero_are_labelled_as_new_rows():
     weight[::3] = 0.0
     weight[45:] = 0.0
     present = weight > 0.0
-    some = HierarchicalKMedian(6, random_state=1).fit(X[present], sample_weight=weight[present])
-    model = HierarchicalKMedian(6, random_state=1).fit(X, sample_weight=weight)
+    some = HierarchicalKMedian(6, method="tree", random_state=1).fit(
+        X[present], sample_weight=weight[present]
+    )
+    model = HierarchicalKMedian(6, method="tree", random_state=1).fit(X, sample_weight=weight)
     np.testing.assert_array_equal(model.labels_[present], some.labels_)
     np.testing.assert_array_equal(model.labels_[~present], some.predict(X[~present]))
     np.testing.assert_array_equal(
@@ -269,7 +273,7 @@ def test_merged_rows_share_a_label_and_predict_it():
     """Rows that the grid cannot tell apart: a warning at the fit, one label, and the same again."""
     X = np.array([[0.0], [1e-30], [1.0], [2.0]])
     with pytest.warns(UserWarning, match="1 row of X differ"):
-        model = HierarchicalKMedian(3, epsilon=0.0).fit(X)
+        model = HierarchicalKMedian(3, method="tree", epsilon=0.0).fit(X)
     assert model.labels_[0] == model.labels_[1]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 from laws.families import FAMILIES, make_rows
+from models import build_model
 from oracles import naive_refined
 from scipy.spatial.distance import cdist
 
@@ -13,7 +14,7 @@ from holdfast import HierarchicalKMedian, k_median_cost, load
 from holdfast.centers.means import choose_refined
 from holdfast.centers.medoids import collect_locations
 
-REFINED = {"cost": "euclidean", "refine": True}
+REFINED = {"method": "means"}
 # Means of rows on a grid or a line fall on exact ties, which rounding settles.
 UNTIED = [family for family in FAMILIES if family not in ("grid", "line")]
 
@@ -56,7 +57,7 @@ def test_agrees_with_the_definition(family, epsilon):
 def test_predict_replays_the_splits_between_means():
     rng = np.random.default_rng(3)
     X, new = rng.normal(size=(200, 4)), 3.0 * rng.normal(size=(100, 4))
-    model = HierarchicalKMedian(20, **REFINED, max_centers=20).fit(X)
+    model = build_model(20, **REFINED, max_centers=20).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     exponent = math.frexp(float(np.abs(X).max()))[1]
     locations = collect_locations(np.ldexp(X, -exponent), None, 0, 0, exponent)
@@ -73,17 +74,17 @@ def test_predict_replays_the_splits_between_means():
 def test_rows_outside_the_sample_change_nothing_but_themselves():
     X = np.random.default_rng(5).normal(size=(2000, 3))
     parameters = {**REFINED, "max_centers": 30, "max_candidates": 300}
-    whole = HierarchicalKMedian(30, **parameters).fit(X)
+    whole = build_model(30, **parameters).fit(X)
     outside = collect_locations(X, None, 0).first_rows[300:]
     for row in outside[:10]:
-        less = HierarchicalKMedian(30, **parameters).fit(np.delete(X, row, axis=0))
+        less = build_model(30, **parameters).fit(np.delete(X, row, axis=0))
         np.testing.assert_array_equal(less.labels_, np.delete(whole.labels_, row))
         np.testing.assert_array_equal(less.cluster_centers_, whole.cluster_centers_)
 
 
 def test_costs_are_distances_to_the_means_of_the_clusters():
     X = np.random.default_rng(6).normal(size=(300, 2))
-    hierarchy = HierarchicalKMedian(1, **REFINED, max_centers=40).fit(X).hierarchy_
+    hierarchy = build_model(1, **REFINED, max_centers=40).fit(X).hierarchy_
     for k in (1, 2, 5, 40):
         labels = hierarchy.cut(k)
         parts = (X[labels == j] for j in range(k))
@@ -94,17 +95,17 @@ def test_costs_are_distances_to_the_means_of_the_clusters():
 def test_costs_never_rise_where_means_raise_the_sum_of_distances():
     # The mean of all is at the many rows; those of the two parts are not.
     X = np.concatenate((np.zeros(20), [-1.0, 1.0, -1.1, 1.1]))[:, None]
-    hierarchy = HierarchicalKMedian(1, **REFINED, epsilon=math.inf).fit(X).hierarchy_
+    hierarchy = build_model(1, **REFINED, epsilon=math.inf).fit(X).hierarchy_
     assert (np.diff(hierarchy.costs) <= 0.0).all()
     assert hierarchy.costs[4] == 0.0
 
 
 def test_threads_do_not_change_a_bit(monkeypatch):
     X = np.random.default_rng(8).normal(size=(1200, 5))
-    many = HierarchicalKMedian(1, **REFINED).fit(X).hierarchy_
+    many = build_model(1, **REFINED).fit(X).hierarchy_
     for count in (1, 7):
         monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
-        other = HierarchicalKMedian(1, **REFINED).fit(X).hierarchy_
+        other = build_model(1, **REFINED).fit(X).hierarchy_
         np.testing.assert_array_equal(other.center_indices, many.center_indices)
         np.testing.assert_array_equal(other.costs, many.costs)
         np.testing.assert_array_equal(other.finest, many.finest)
@@ -113,7 +114,7 @@ def test_threads_do_not_change_a_bit(monkeypatch):
 def test_saved_hierarchy_gives_the_same_answers(tmp_path):
     rng = np.random.default_rng(9)
     X, new = rng.normal(size=(60, 3)), rng.normal(size=(500, 3))
-    hierarchy = HierarchicalKMedian(1, **REFINED).fit(X).hierarchy_
+    hierarchy = build_model(1, **REFINED).fit(X).hierarchy_
     hierarchy.save(tmp_path / "refined.holdfast")
     loaded = load(tmp_path / "refined.holdfast")
     for k in (2, 7, 60):
@@ -124,33 +125,31 @@ def test_saved_hierarchy_gives_the_same_answers(tmp_path):
 def test_is_closer_than_plain_splits_on_groups():
     rng = np.random.default_rng(10)
     X = rng.normal(size=(300, 3)) + 8.0 * rng.normal(size=(6, 3))[rng.integers(6, size=300)]
-    refined = HierarchicalKMedian(6, **REFINED).fit(X)
-    plain = HierarchicalKMedian(6, cost="euclidean", epsilon=0.01).fit(X)
+    refined = build_model(6, **REFINED).fit(X)
+    plain = HierarchicalKMedian(6, method="medoids", epsilon=0.01).fit(X)
     assert k_median_cost(X, refined.labels_) <= k_median_cost(X, plain.labels_)
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"refine": True}, "refine=True needs cost=\"euclidean\".*got cost='tree'"),
-        ({**REFINED, "metric": "manhattan"}, "refine=True needs.*metric='manhattan'"),
-        ({"cost": "euclidean", "refine": 1}, "refine must be True or False; got 1"),
+        ({**REFINED, "metric": "manhattan"}, 'method="means"; got .manhattan.*method="medoids"'),
     ],
 )
 def test_wrong_parameters_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
-        HierarchicalKMedian(2, **parameters).fit(np.arange(10.0)[:, None])
+        build_model(2, **parameters).fit(np.arange(10.0)[:, None])
 
 
 def test_auto_epsilon_is_the_documented_one():
     X = np.random.default_rng(11).normal(size=(20, 2))
-    assert HierarchicalKMedian(2, **REFINED).fit(X).epsilon_ == 0.01
-    assert HierarchicalKMedian(2, cost="euclidean").fit(X).epsilon_ == 0.05
+    assert build_model(2, **REFINED).fit(X).epsilon_ == 0.01
+    assert HierarchicalKMedian(2, method="medoids").fit(X).epsilon_ == 0.05
 
 
 def test_the_first_clusters_are_found_as_among_all():
     X = np.random.default_rng(4).standard_normal((60, 3))
-    hierarchy = HierarchicalKMedian(1, **REFINED).fit(X).hierarchy_
+    hierarchy = build_model(1, **REFINED).fit(X).hierarchy_
     for k in (1, 2, 7, hierarchy.n_centers):
         assert np.array_equal(hierarchy.locator.first(k).finest(X), hierarchy.predict(X, k))
 
@@ -160,7 +159,7 @@ def test_ties_between_two_means_leave_no_row_away_from_its_own():
     for seed in range(60):
         X = np.random.default_rng(seed).integers(0, 7, size=(14, 1)).astype(float)
         hierarchy = (
-            HierarchicalKMedian(1, **REFINED, epsilon=math.inf, max_centers="all")
+            build_model(1, **REFINED, epsilon=math.inf, max_centers="all")
             .set_params(random_state=seed)
             .fit(X)
             .hierarchy_

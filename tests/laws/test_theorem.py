@@ -80,7 +80,7 @@ def excess() -> Excess:
                 X = make(n, draw)
                 for e, epsilon in enumerate(EPSILONS):
                     result = average_sensitivity(
-                        HierarchicalKMedian(1, epsilon=epsilon),
+                        HierarchicalKMedian(1, method="tree", epsilon=epsilon),
                         X,
                         n_clusters=KS,
                         trials="all",
@@ -100,7 +100,7 @@ def test_what_is_measured_are_refits(family: str):
     for epsilon in EPSILONS:
         fast, slow = (
             average_sensitivity(
-                HierarchicalKMedian(1, epsilon=epsilon),
+                HierarchicalKMedian(1, method="tree", epsilon=epsilon),
                 X,
                 n_clusters=KS,
                 trials="all",

@@ -13,6 +13,7 @@ from oracles.stages import Planted, plant
 from holdfast import HierarchicalKMedian
 from holdfast.grid import Cells, Grid
 from holdfast.grid.place import DEPTH
+from holdfast_paper.unshifted import UnshiftedKMedian
 
 ONES = (1 << 64) - 1
 BLOCKS = 40
@@ -127,7 +128,7 @@ def test_root_cells_are_the_smallest_that_hold_the_diagonal(family, number):
 def fit_in_box(X: np.ndarray, corner: float, side: float) -> HierarchicalKMedian | None:
     """Fit in a box, or None where the box is refused by name."""
     box = ([corner], side)
-    model = HierarchicalKMedian(len(X), random_shift=False, root_box=box, epsilon=0.0)
+    model = UnshiftedKMedian(len(X), root_box=box, epsilon=0.0)
     try:
         return model.fit(X)
     except ValueError as error:

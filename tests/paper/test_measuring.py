@@ -24,14 +24,14 @@ CELL = Cell(
 
 
 def fix_tree(model: HierarchicalKMedian, X: np.ndarray, max_clusters: int) -> FixedTreeClusterer:
-    settings = model.set_params(max_centers=max_clusters).settings_for(X)
+    settings = model.set_params(max_centers=max_clusters)._settings_for(X)
     return FixedTreeClusterer(settings, "", X.min(axis=0), X.max(axis=0))
 
 
 def test_trials_in_blocks_equal_average_sensitivity():
     X = SOURCE.load("wine").X
     whole = average_sensitivity(
-        HierarchicalKMedian(1, epsilon=1.0), X, n_clusters=[6, 12], delete=[0.2], trials=6,
+        HierarchicalKMedian(1, method="tree", epsilon=1.0), X, n_clusters=[6, 12], delete=[0.2], trials=6,
         repeats=3, random_state=5, n_jobs=1, measure="symmetric_difference")  # fmt: skip
     cell = replace(CELL, data="wine", delete=0.2, n_clusters=(6, 12))
     parts = [replace(cell, first=0, last=4), replace(cell, first=4)]
@@ -49,7 +49,7 @@ def test_all_deletions_equal_refits():
     X = SOURCE.load("line-50").X
     (two, four) = _tidy_sensitivity([Stored(cell, compute_cell(cell, SOURCE), 0.0)])
     whole = average_sensitivity(
-        HierarchicalKMedian(1, epsilon=1.0), X, n_clusters=[2, 4], trials="all", repeats=3,
+        HierarchicalKMedian(1, method="tree", epsilon=1.0), X, n_clusters=[2, 4], trials="all", repeats=3,
         random_state=5, n_jobs=1, refit=True, measure="symmetric_difference")  # fmt: skip
     assert_allclose([two["sensitivity"], four["sensitivity"]], whole.mean[0])
     assert_allclose([two["standard_error"], four["standard_error"]], whole.standard_error[0])
@@ -59,7 +59,7 @@ def test_all_deletions_on_the_fixed_tree_equal_refits_on_it():
     # Without the row at (15.5, 0) the root's level changes for many seeds.
     cell = replace(CELL, kind="all_deletions", delete=1, last=8, repeats=8, data="clnss-50")
     X = SOURCE.load("clnss-50").X
-    model = HierarchicalKMedian(1, epsilon=1.0)
+    model = HierarchicalKMedian(1, method="tree", epsilon=1.0)
     whole = average_sensitivity(
         fix_tree(model, X, 4), X, n_clusters=[2, 4], trials="all", repeats=8,
         random_state=5, n_jobs=1, measure="symmetric_difference")  # fmt: skip
@@ -76,7 +76,7 @@ def test_earth_mover_cells_equal_average_sensitivity():
     cell = replace(CELL, series="earth_mover", last=3, trials=3)
     X = SOURCE.load("iris").X
     whole = average_sensitivity(
-        HierarchicalKMedian(1, epsilon=1.0), X, n_clusters=[2, 4], delete=[0.05], trials=3,
+        HierarchicalKMedian(1, method="tree", epsilon=1.0), X, n_clusters=[2, 4], delete=[0.05], trials=3,
         repeats=3, random_state=5, n_jobs=1, coupling="earth_mover", measure="symmetric_difference")  # fmt: skip
     records = _tidy_sensitivity([Stored(cell, compute_cell(cell, SOURCE), 0.0)])
     assert_allclose([r["sensitivity"] for r in records], whole.mean[0])
@@ -90,11 +90,13 @@ def test_fixed_tree_is_the_tree_with_its_empty_nodes_kept(epsilon):
     X = np.random.default_rng(3).normal(size=(60, 2))
     gone = np.array([int(X[:, 0].argmax()), 7])  # an extreme row, and another
     kept = np.delete(np.arange(60), gone)
-    fixed = fix_tree(HierarchicalKMedian(1, epsilon=epsilon), X, 8)
+    fixed = fix_tree(HierarchicalKMedian(1, method="tree", epsilon=epsilon), X, 8)
     weight = np.ones(60)
     weight[gone] = 1e-9
     for seed in range(20):
-        model = HierarchicalKMedian(1, epsilon=epsilon, max_centers=8, random_state=seed)
+        model = HierarchicalKMedian(
+            1, method="tree", epsilon=epsilon, max_centers=8, random_state=seed
+        )
         whole, found = model.fit(X, sample_weight=weight).hierarchy_, fixed.fit(X[kept], seed)
         assert_allclose(whole.costs, found.costs, rtol=1e-6)
         if epsilon > 0.0:  # the greedy has ties, which even such a weight decides
@@ -103,7 +105,7 @@ def test_fixed_tree_is_the_tree_with_its_empty_nodes_kept(epsilon):
 
 def test_fixed_tree_differs_from_a_rebuilt_one_where_the_root_moves():
     X = np.concatenate((np.random.default_rng(3).normal(size=(60, 2)), [[9.0, 9.0]]))
-    model = HierarchicalKMedian(1, epsilon=0.0)
+    model = HierarchicalKMedian(1, method="tree", epsilon=0.0)
     fixed, rebuilt = fix_tree(model, X, 4), as_clusterer(model)
     differ = [
         not np.array_equal(fixed.fit(X[:-1], seed).cut(4), rebuilt.fit(X[:-1], seed).cut(4))
@@ -117,7 +119,7 @@ def test_fixed_tree_differs_from_a_rebuilt_one_where_the_root_moves():
 
 def test_fixed_tree_refuses_rows_from_elsewhere():
     X = np.zeros((3, 2)) + np.arange(3)[:, None]
-    fixed = fix_tree(HierarchicalKMedian(1), X, 2)
+    fixed = fix_tree(HierarchicalKMedian(1, method="tree"), X, 2)
     with pytest.raises(ValueError, match="outside of the bounding box"):
         fixed.fit(X + 1.0, 0)
 
@@ -125,7 +127,7 @@ def test_fixed_tree_refuses_rows_from_elsewhere():
 def test_cost_cells_use_the_seeds_of_their_block():
     cell = replace(CELL, kind="cost", n_clusters=(1, 2, 3), repeats=4, first=2, last=4)
     X = SOURCE.load("iris").X
-    model = as_clusterer(HierarchicalKMedian(1, epsilon=1.0), max_clusters=3)
+    model = as_clusterer(HierarchicalKMedian(1, method="tree", epsilon=1.0), max_clusters=3)
     seeds = repeat_seeds(5, 4)[2:]
     expected = [[k_median_cost(X, model.fit(X, s).cut(k)) for k in (1, 2, 3)] for s in seeds]
     assert_allclose(compute_cell(cell, SOURCE)["costs"], expected)

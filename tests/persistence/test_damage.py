@@ -90,7 +90,9 @@ def test_other_files(content, tmp_path):
 def test_arrays_swapped_between_files_and_within_one(tmp_path):
     one = FILES["tree-weights-1"].read_bytes()
     other_path = tmp_path / "other"
-    model = holdfast.HierarchicalKMedian(1).fit(np.random.RandomState(1).random_sample((60, 2)))
+    model = holdfast.HierarchicalKMedian(1, method="tree").fit(
+        np.random.RandomState(1).random_sample((60, 2))
+    )
     model.hierarchy_.save(other_path)
     other = other_path.read_bytes()
     part, same = one.find(b"finest.npy"), other.find(b"finest.npy")

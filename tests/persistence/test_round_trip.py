@@ -43,13 +43,13 @@ def test_every_answer_is_the_same(configuration, given, tmp_path):
 
 
 def test_a_hierarchy_can_live_inside_another_file():
-    hierarchy = HierarchicalKMedian(2).fit(ROWS).hierarchy_
+    hierarchy = HierarchicalKMedian(2, method="tree").fit(ROWS).hierarchy_
     metadata, arrays = hierarchy_to_arrays(hierarchy)
     assert_equal(hierarchy_from_arrays(metadata, arrays), hierarchy, ROWS)
 
 
 def test_loading_does_not_freeze_the_arrays_it_is_given():
-    hierarchy = HierarchicalKMedian(2).fit(ROWS).hierarchy_
+    hierarchy = HierarchicalKMedian(2, method="tree").fit(ROWS).hierarchy_
     metadata, arrays = hierarchy_to_arrays(hierarchy)
     arrays = {name: array.copy() for name, array in arrays.items()}
     hierarchy_from_arrays(metadata, arrays)
@@ -63,7 +63,7 @@ def test_another_locator_cannot_be_saved(tmp_path):
         def finest(self, X):
             return np.zeros(len(X), dtype=np.int32)
 
-    h = HierarchicalKMedian(2).fit(ROWS).hierarchy_
+    h = HierarchicalKMedian(2, method="tree").fit(ROWS).hierarchy_
     other = Hierarchy(h.center_indices, h.costs, h.parent, h.finest, Elsewhere())
     with pytest.raises(TypeError, match="Elsewhere"):
         other.save(tmp_path / "h")

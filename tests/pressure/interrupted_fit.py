@@ -11,27 +11,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from holdfast import HierarchicalKMedian
+from models import build_model
 
 PARAMETERS: dict[str, dict[str, Any]] = {
     "tree": {},
     "greedy": {"epsilon": 0.0},
-    "euclidean": {"cost": "euclidean"},
+    "euclidean": {"method": "medoids"},
 }
 
 
 def main() -> None:
     parameters, mark = PARAMETERS[sys.argv[1]], Path(sys.argv[2])
     rows = np.random.RandomState(0).standard_normal((1_000_000, 3))
-    model = HierarchicalKMedian(4, **parameters)
+    model = build_model(4, **parameters)
     unfitted = vars(model).keys() | set()
     fitted = vars(model.fit(rows[:300_000])).keys() | set()
     threads, interrupted = threading.active_count(), False
     try:
         mark.touch()
         while True:
-            model = HierarchicalKMedian(4, **parameters)
+            model = build_model(4, **parameters)
             model.fit(rows)
     except KeyboardInterrupt:
         interrupted = True
@@ -44,7 +43,7 @@ def main() -> None:
         "whole": vars(model).keys() in (unfitted, fitted),
         "threads": threading.active_count() - threads,
     }
-    again = HierarchicalKMedian(4, **parameters).fit(rows[:1000]).labels_
+    again = build_model(4, **parameters).fit(rows[:1000]).labels_
     found["works"] = bool((model.fit(rows[:1000]).labels_ == again).all())
     print(json.dumps(found))
 

@@ -10,6 +10,7 @@ import resource
 import sys
 
 import numpy as np
+from models import build_model
 
 from holdfast import HierarchicalKMedian
 
@@ -42,13 +43,13 @@ def main() -> None:
     rng = np.random.RandomState(0)
     rows = rng.standard_normal((n_rows, n_columns))
     # Every kernel that the large fit calls, in every signature: threads, repeats and all.
-    HierarchicalKMedian(4, **parameters).fit(rows[:300_000])
-    expected = HierarchicalKMedian(4, **parameters).fit(rows[:1000]).labels_
+    build_model(4, **parameters).fit(rows[:300_000])
+    expected = build_model(4, **parameters).fit(rows[:1000]).labels_
     for margin in sys.argv[4:]:
-        model = HierarchicalKMedian(4, **parameters).fit(rows[:1000])
+        model = build_model(4, **parameters).fit(rows[:1000])
         gc.collect()
         outcome = fit_within(int(margin) << 20, model, rows)
-        again = HierarchicalKMedian(4, **parameters).fit(rows[:1000]).labels_
+        again = build_model(4, **parameters).fit(rows[:1000]).labels_
         alive = bool((again == expected).all())
         del model
         print(json.dumps({"margin": int(margin), **outcome, "alive": alive}), flush=True)

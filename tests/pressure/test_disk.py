@@ -15,7 +15,7 @@ from holdfast import HierarchicalKMedian, average_sensitivity, load
 from holdfast._machine.files import write_whole
 
 ROWS = np.random.RandomState(0).standard_normal((3000, 3))
-HIERARCHY = HierarchicalKMedian(4).fit(ROWS).hierarchy_
+HIERARCHY = HierarchicalKMedian(4, method="tree").fit(ROWS).hierarchy_
 
 
 def measure(folder: Path) -> None:
@@ -69,7 +69,7 @@ def test_what_is_noticed_at_the_end_counts_too(step: str, tmp_path: Path, monkey
 
     monkeypatch.setattr(os, step, fail)
     with pytest.raises(OSError, match="No space left"):
-        HierarchicalKMedian(4, random_state=1).fit(ROWS).hierarchy_.save(path)
+        HierarchicalKMedian(4, method="tree", random_state=1).fit(ROWS).hierarchy_.save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["file"]
     np.testing.assert_array_equal(load(path).cut(50), HIERARCHY.cut(50))

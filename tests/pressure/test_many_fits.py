@@ -5,15 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from laws.digests import digest
-
-from holdfast import HierarchicalKMedian
+from models import build_model
 
 FITS = 1000
 KINDS = (
     {"epsilon": 0.0},
     {"epsilon": 1.0},
     {"epsilon": np.inf},
-    {"cost": "euclidean"},
+    {"method": "medoids"},
     {"max_centers": 5},
 )
 
@@ -25,7 +24,7 @@ def fit(number: int) -> str:
     rows = rng.standard_normal((n, rng.randint(1, 6)))
     parameters = {"max_centers": 20} if n > 1000 else KINDS[number % len(KINDS)]
     weight = rng.randint(1, 4, size=n) if number % 3 == 0 else None
-    model = HierarchicalKMedian(1, random_state=number, **parameters)
+    model = build_model(1, random_state=number, **parameters)
     return digest(model.fit(rows, sample_weight=weight).hierarchy_)
 
 

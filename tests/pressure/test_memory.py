@@ -15,7 +15,7 @@ from holdfast import HierarchicalKMedian, estimator
 SCRIPT = Path(__file__).with_name("limited_fit.py")
 CASES = {
     "tree": ({"max_centers": 100}, (5, 75, 180, 300, 420, 4000)),
-    "euclidean": ({"cost": "euclidean", "max_candidates": 64, "max_centers": 8}, (5, 100, 4000)),
+    "euclidean": ({"method": "medoids", "max_candidates": 64, "max_centers": 8}, (5, 100, 4000)),
 }
 """Parameters, and megabytes from nothing to plenty, so that allocations fail in several stages."""
 
@@ -54,7 +54,7 @@ def test_error_keeps_nothing_of_the_failed_fit(rows, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(estimator, "cluster_and_order", run_out)
-    model = HierarchicalKMedian(1)
+    model = HierarchicalKMedian(1, method="tree")
 
     def fit_and_look() -> None:
         try:

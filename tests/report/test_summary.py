@@ -179,7 +179,7 @@ def test_sample_is_keyed_by_content():
 def test_euclidean_cost_and_own_clusterers_work(rows, monkeypatch):
     monkeypatch.setattr(choosing, "_TRIALS", 3)
     report = build(
-        rows[:40], estimator=HierarchicalKMedian(cost="euclidean"), trials=2, delete=[1],
+        rows[:40], estimator=HierarchicalKMedian(method="medoids"), trials=2, delete=[1],
         methods={"mine": lambda X, k, seed: np.arange(len(X)) % k},
     )  # fmt: skip
     names = [m["name"] for m in report.content["stability"]["methods"]]

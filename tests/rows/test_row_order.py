@@ -2,21 +2,22 @@
 
 import numpy as np
 import pytest
+from models import build_model
 
 from holdfast import HierarchicalKMedian
 from holdfast.pipeline import cluster_and_order
 from holdfast.rows.sketch import Sketch
 
 RNG = np.random.RandomState(8)
-COSTS = {
+METHODS = {
     "tree": {},
     "few centers": {"max_centers": 3},
     "fixed": {"random_shift": False},
     "boxed": {"random_shift": False, "root_box": ([-1e7, -1e7], 2e7)},
-    "euclidean": {"cost": "euclidean"},
-    "manhattan": {"cost": "euclidean", "metric": "manhattan"},
-    "cosine": {"cost": "euclidean", "metric": "cosine"},
-    "refined": {"cost": "euclidean", "refine": True},
+    "medoids": {"method": "medoids"},
+    "manhattan": {"method": "medoids", "metric": "manhattan"},
+    "cosine": {"method": "medoids", "metric": "cosine"},
+    "means": {"method": "means"},
 }
 ROWS = {
     "distinct": RNG.standard_normal((300, 2)),
@@ -32,11 +33,11 @@ ROWS = {
 @pytest.mark.filterwarnings("ignore:.*differ from another row")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", ROWS)
-@pytest.mark.parametrize("cost", COSTS)
-def test_counts_are_those_of_a_sketch(cost, kind, weighted):
+@pytest.mark.parametrize("method", METHODS)
+def test_counts_are_those_of_a_sketch(method, kind, weighted):
     rows = ROWS[kind]
     weight = RNG.randint(1, 4, size=rows.shape[0]).astype(np.float64) if weighted else None
-    settings = HierarchicalKMedian(1, **COSTS[cost]).settings_for(rows, weight)
+    settings = build_model(1, **METHODS[method])._settings_for(rows, weight)
     order = cluster_and_order(rows, weight, settings).row_order.kept()
     assert order.order.base is None
     near = np.nextafter(rows[:20], np.inf)
@@ -47,21 +48,21 @@ def test_counts_are_those_of_a_sketch(cost, kind, weighted):
     assert order.count(rows, weight, wanted[:0]).size == 0
 
 
-@pytest.mark.parametrize("cost", ["tree", "euclidean"])
-def test_rows_without_weight_are_not_there(cost):
+@pytest.mark.parametrize("method", ["tree", "medoids"])
+def test_rows_without_weight_are_not_there(method):
     rows, weight = ROWS["repeated"], np.arange(300) % 3
-    model = HierarchicalKMedian(2, cost=cost).fit(rows, sample_weight=weight)
+    model = HierarchicalKMedian(2, method=method).fit(rows, sample_weight=weight)
     expected = Sketch.from_rows(rows, weight).count(rows)
     found = model._held.row_order.count(rows, weight.astype(np.float64), rows)
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("cost", ["tree", "euclidean"])
+@pytest.mark.parametrize("method", ["tree", "medoids"])
 @pytest.mark.parametrize("kind", ["distinct", "repeated"])
-def test_a_removal_looks_at_few_rows(cost, kind, monkeypatch):
+def test_a_removal_looks_at_few_rows(method, kind, monkeypatch):
     """No sort and no pass over all rows: two binary searches for each row that goes."""
     rows = np.tile(ROWS[kind], (40, 1)) + (np.arange(12_000) // 300)[:, None] * (kind == "distinct")
-    model = HierarchicalKMedian(2, cost=cost, max_centers=2).fit(rows)
+    model = HierarchicalKMedian(2, method=method, max_centers=2).fit(rows)
     places = type(model._held.row_order.places)
     seen, sketched = [], []
     locate, sketch = places.of_held, Sketch.from_rows

@@ -66,7 +66,7 @@ def test_cost_to_centers_is_the_sum_of_nearest_distances(monkeypatch):
 
 def test_medoids_of_a_clustering_cost_at_most_its_own_centers():
     rows = rng.standard_normal((80, 2))
-    model = HierarchicalKMedian(6).fit(rows)
+    model = HierarchicalKMedian(6, method="tree").fit(rows)
     own = np.linalg.norm(rows - model.cluster_centers_[model.labels_], axis=1).sum()
     best = k_median_cost(rows, model.labels_)
     assert best <= own

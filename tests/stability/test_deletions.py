@@ -8,7 +8,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from holdfast import HierarchicalKMedian, average_sensitivity
-from holdfast.pipeline import Settings, cluster_rows
+from holdfast.parameters import Settings
+from holdfast.pipeline import cluster_rows
 from holdfast.stability import deletions
 from holdfast.stability.deletions import match_deletions
 
@@ -94,7 +95,7 @@ def test_rows_that_the_grid_merges_are_refitted():
 @pytest.mark.parametrize("epsilon", [0.0, 1.0, 30.0])
 def test_average_sensitivity_uses_it_and_agrees_with_refits(epsilon: float):
     X = np.random.default_rng(1).normal(size=(60, 2))
-    model = HierarchicalKMedian(epsilon=epsilon)
+    model = HierarchicalKMedian(method="tree", epsilon=epsilon)
     asked = {"n_clusters": [2, 5], "delete": [1], "trials": "all", "repeats": 3, "n_jobs": 1}
     exact = average_sensitivity(model, X, **asked)
     refitted = average_sensitivity(model, X, refit=True, **asked)

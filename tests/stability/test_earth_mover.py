@@ -106,7 +106,7 @@ def test_a_clusterer_that_ignores_what_goes_is_at_the_floor():
 def test_self_distance_shrinks_with_the_number_of_outputs():
     found = [
         average_sensitivity(
-            HierarchicalKMedian(),
+            HierarchicalKMedian(method="tree"),
             ROWS,
             n_clusters=2,
             trials=12,

@@ -47,7 +47,7 @@ def at_once_to_workers(monkeypatch):
 @pytest.mark.parametrize(
     ("clusterer", "coupling"),
     [
-        (HierarchicalKMedian(), "same_seed"),
+        (HierarchicalKMedian(method="tree"), "same_seed"),
         (KMeans(), "same_seed"),
         (by_rank, "earth_mover"),
     ],

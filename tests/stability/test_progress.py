@@ -31,14 +31,19 @@ def test_long_work_shows_the_time_left_only_if_asked(impatient, capsys):
     assert any(line.startswith("1 of 12 fits (8%), ") for line in lines)
     assert lines[-1].startswith("12 of 12 fits (100%), 0 s left")
     average_sensitivity(
-        HierarchicalKMedian(), ROWS, n_clusters=2, trials="all", repeats=2, progress=True
+        HierarchicalKMedian(method="tree"),
+        ROWS,
+        n_clusters=2,
+        trials="all",
+        repeats=2,
+        progress=True,
     )
     assert "2 of 2 seeds (100%)" in capsys.readouterr().err
 
 
 def test_lines_count_seeds_or_values_of_epsilon(impatient, capsys):
     tune_epsilon(
-        HierarchicalKMedian(), ROWS, 3, target_sensitivity=0.5, repeats=2, refinements=1,
+        HierarchicalKMedian(method="tree"), ROWS, 3, target_sensitivity=0.5, repeats=2, refinements=1,
         progress=True, n_jobs=1,
     )  # fmt: skip
     lines = capsys.readouterr().err.splitlines()

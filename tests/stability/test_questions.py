@@ -29,7 +29,7 @@ ROWS = rng.standard_normal((30, 2)) + 5.0 * rng.randint(0, 3, size=(30, 1))
 
 @pytest.mark.parametrize("measure", ["moved", "symmetric_difference", "moved_fraction"])
 def test_mean_influence_is_the_average_sensitivity(measure):
-    for clusterer in (ward_linkage(), by_rank, HierarchicalKMedian()):
+    for clusterer in (ward_linkage(), by_rank, HierarchicalKMedian(method="tree")):
         found = row_influence(clusterer, ROWS, 3, repeats=2, measure=measure, n_jobs=1)
         average = average_sensitivity(
             clusterer, ROWS, n_clusters=3, trials="all", repeats=2, measure=measure, n_jobs=1
@@ -264,7 +264,7 @@ def uniform_rows():
 def test_cheapest_epsilon_for_a_sensitivity(uniform_rows):
     arguments = {"epsilon_range": (5.0, 1000.0), "repeats": 20, "n_jobs": 1}
     search = tune_epsilon(
-        HierarchicalKMedian(),
+        HierarchicalKMedian(method="tree"),
         uniform_rows,
         6,
         target_sensitivity=4.0,
@@ -279,7 +279,7 @@ def test_cheapest_epsilon_for_a_sensitivity(uniform_rows):
     assert met[chosen]
     assert search.cost[chosen] == search.cost[met].min()
     direct = average_sensitivity(
-        HierarchicalKMedian(epsilon=search.epsilon),
+        HierarchicalKMedian(method="tree", epsilon=search.epsilon),
         uniform_rows,
         n_clusters=6,
         trials="all",
@@ -307,7 +307,7 @@ def test_the_limit_is_found_on_monotone_curves(target, exact, monkeypatch):
         return np.array([1.0 + np.log1p(model.epsilon)])
 
     monkeypatch.setattr(tune, "mean_cost", cost)
-    search = tune_epsilon(HierarchicalKMedian(), ROWS, 2, **target)
+    search = tune_epsilon(HierarchicalKMedian(method="tree"), ROWS, 2, **target)
     nearer = exact / search.epsilon if "max_cost_ratio" in target else search.epsilon / exact
     # On the right side, and after four halvings within a factor of 3^(1/16).
     assert 1.0 <= nearer <= 3.0 ** (1 / 16)
@@ -317,7 +317,7 @@ def test_the_limit_is_found_on_monotone_curves(target, exact, monkeypatch):
 
 def test_calmest_epsilon_for_a_cost(uniform_rows):
     search = tune_epsilon(
-        HierarchicalKMedian(),
+        HierarchicalKMedian(method="tree"),
         uniform_rows,
         6,
         max_cost_ratio=1.2,
@@ -340,7 +340,7 @@ def test_calmest_epsilon_for_a_cost(uniform_rows):
 def test_targets_that_no_value_meets_are_said_clearly(uniform_rows):
     arguments = {"repeats": 2, "factor": 100.0, "n_jobs": 1}
     search = tune_epsilon(
-        HierarchicalKMedian(),
+        HierarchicalKMedian(method="tree"),
         uniform_rows,
         6,
         target_sensitivity=0.5,
@@ -352,7 +352,7 @@ def test_targets_that_no_value_meets_are_said_clearly(uniform_rows):
     assert f"{search.sensitivity.min():.4g}" in repr(search)
     search.plot().figure.canvas.draw()
     costly = tune_epsilon(
-        HierarchicalKMedian(),
+        HierarchicalKMedian(method="tree"),
         uniform_rows,
         6,
         max_cost_ratio=0.5,
@@ -366,7 +366,7 @@ def test_targets_that_no_value_meets_are_said_clearly(uniform_rows):
 def test_all_values_share_trials_and_seeds_even_from_a_generator(uniform_rows):
     arguments = {"repeats": 2, "factor": 1000.0, "refinements": 0, "n_jobs": 1}
     one = tune_epsilon(
-        HierarchicalKMedian(),
+        HierarchicalKMedian(method="tree"),
         uniform_rows,
         3,
         max_cost_ratio=9.0,
@@ -374,7 +374,7 @@ def test_all_values_share_trials_and_seeds_even_from_a_generator(uniform_rows):
         **arguments,
     )
     two = tune_epsilon(
-        HierarchicalKMedian(),
+        HierarchicalKMedian(method="tree"),
         uniform_rows,
         3,
         max_cost_ratio=9.0,
@@ -402,7 +402,7 @@ def test_all_values_share_trials_and_seeds_even_from_a_generator(uniform_rows):
 )
 def test_bad_arguments_of_tune_epsilon_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
-        tune_epsilon(HierarchicalKMedian(), ROWS, **{"n_clusters": 3, **arguments})
+        tune_epsilon(HierarchicalKMedian(method="tree"), ROWS, **{"n_clusters": 3, **arguments})
 
 
 def test_only_our_estimator_has_an_epsilon():

@@ -52,7 +52,7 @@ def test_all_deletions_of_a_randomized_clusterer_equal_brute_force_for_each_seed
 
 @pytest.mark.parametrize("epsilon", [0.0, 1.0, np.inf])
 def test_deletions_from_the_tree_equal_refits(epsilon):
-    model = HierarchicalKMedian(epsilon=epsilon)
+    model = HierarchicalKMedian(method="tree", epsilon=epsilon)
     arguments = {"n_clusters": [2, 3, 8], "trials": "all", "repeats": 3, "n_jobs": 1}
     fast = average_sensitivity(model, ROWS, **arguments)
     slow = average_sensitivity(model, ROWS, refit=True, **arguments)
@@ -107,8 +107,8 @@ def test_nothing_is_below_the_floor(clusterer):
 @pytest.mark.parametrize(
     ("clusterer", "repeats"),
     [
-        (HierarchicalKMedian(), 3),
-        (HierarchicalKMedian(cost="euclidean"), 3),
+        (HierarchicalKMedian(method="tree"), 3),
+        (HierarchicalKMedian(method="medoids"), 3),
         (KMeans(), 3),
         (AgglomerativeClustering(), 1),
         (make_pipeline(StandardScaler(), KMeans()), 3),

@@ -27,6 +27,7 @@ from holdfast.grid._kernels import count_merged, sum_weights
 from holdfast.grid.cells import row_keys, to_fixed_point
 
 __all__ = [
+    "MAX_CANDIDATES",
     "METRICS",
     "KeyPlaces",
     "Locations",
@@ -37,6 +38,10 @@ __all__ = [
 ]
 
 METRICS = ("euclidean", "manhattan", "cosine")
+
+MAX_CANDIDATES = 4096
+"""Rows that centers are chosen among, and scored by, where there are more."""
+
 _THREADED = 1 << 21  # distances times dimensions from which threads pay
 
 

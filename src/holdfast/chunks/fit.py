@@ -12,10 +12,12 @@ from sklearn.base import clone
 from holdfast._machine.hash import seed_from
 from holdfast.chunks.label import check_labels_path, write_labels
 from holdfast.estimator import HierarchicalKMedian
+from holdfast.parameters import check_choices
 from holdfast.rows.capped import MAX_CELLS, Cap, CappedSketch
 from holdfast.rows.log import RowLog
 from holdfast.rows.sketch import Sketch
 from holdfast.tables.chunks import CHUNK_ROWS, Chunk, check_like, open_source
+from holdfast.updates import hold_rows
 
 __all__ = ["build_cap", "fit_chunks", "fit_sketch", "sketch_source"]
 
@@ -69,7 +71,7 @@ def fit_chunks(
         check_labels_path(labels)
     recipe = clone(estimator)
     seed = seed_from(estimator.random_state)
-    sketch, first = sketch_source(source, recipe, build_cap(recipe, seed, max_cells))
+    sketch, first = sketch_source(source, recipe, build_cap(seed, max_cells))
     before = dict(vars(estimator))
     try:
         fit_sketch(estimator, sketch, recipe, first.names)
@@ -81,12 +83,11 @@ def fit_chunks(
     return estimator
 
 
-def build_cap(recipe: HierarchicalKMedian, seed: int, max_cells: int) -> Cap:
-    """Cap of sketches for an estimator with these parameters."""
+def build_cap(seed: int, max_cells: int) -> Cap:
+    """Check the cap of sketches."""
     if not isinstance(max_cells, Integral) or isinstance(max_cells, bool) or max_cells < 1:
         raise ValueError(f"max_cells must be an integer of at least 1; got {max_cells!r}.")
-    boxed = recipe.root_box is not None
-    return Cap(int(max_cells), seed, bool(recipe.random_shift), boxed)
+    return Cap(int(max_cells), seed)
 
 
 def fit_sketch(
@@ -106,7 +107,7 @@ def fit_sketch(
     if sketch.exponent is None:
         exact = Sketch(sketch.rows, sketch.weight)
         held = RowLog(layers=(exact,), total_weight=exact.total_weight)
-    estimator.hold_rows(held, recipe, sketch.cap.seed)
+    hold_rows(estimator, held, recipe, sketch.cap.seed)
     _ = estimator.cluster_centers_  # now, so that what is wrong is found here
 
 
@@ -121,7 +122,7 @@ def sketch_source(
         if sketch is None:
             sketch = CappedSketch.empty(cap, chunk.rows.shape[1])
         try:
-            recipe.check_parameters(chunk.rows)
+            check_choices(recipe, chunk.rows)
         except ValueError as error:
             raise ValueError(f"{chunk.place}: {error}") from None
         sketch = sketch.add_rows(chunk.rows, np.ones(chunk.rows.shape[0], dtype=np.int64))

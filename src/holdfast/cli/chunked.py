@@ -141,7 +141,7 @@ def _read_to_fit(
     bar.rename(f"clustering {n_rows:,} rows")
     bar.restart()
     # The Euclidean cost looks at so many candidates, the tree at every row.
-    growth = n_rows / max(n_first, 1) if estimator.cost == "tree" else 1.0
+    growth = n_rows / max(n_first, 1) if estimator.method == "tree" else 1.0
     bar.expect(None if seconds is None else seconds * growth)
 
 

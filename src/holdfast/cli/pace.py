@@ -55,7 +55,7 @@ def expect_fit_seconds(
         most = most if most is None else max(1, min(most, sample.shape[0]))
         clone(estimator).set_params(n_clusters=1, max_centers=most, **changed).fit(sample)
 
-    if estimator.cost == "tree":
+    if estimator.method == "tree":
         if rows.size < _TREE_VALUES:
             return None
         fit(1 / n_rows)
@@ -63,11 +63,7 @@ def expect_fit_seconds(
         return seconds * _TREE_SHARE * math.log(n_rows) / math.log(n_rows / _TREE_SHARE)
     if n_rows < _LEAST_ROWS:
         return None
-    # The square of the candidates and all rows decide; a share of the work is a share of both.
-    candidates = min(estimator.max_candidates, n_rows)
-    return expect_seconds(
-        lambda share: fit(share, max_candidates=max(2, round(share * candidates)))
-    )
+    return expect_seconds(fit)
 
 
 def share_work(

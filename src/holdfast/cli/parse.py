@@ -22,9 +22,9 @@ __all__ = [
 ]
 
 COSTS: dict[str, dict[str, Any]] = {
-    "tree": {"cost": "tree"},
-    "euclidean": {"cost": "euclidean"},
-    "refined": {"cost": "euclidean", "refine": True},
+    "tree": {"method": "tree"},
+    "euclidean": {"method": "medoids"},
+    "refined": {"method": "means"},
 }
 """What --cost offers, as parameters of the estimator."""
 
@@ -105,7 +105,7 @@ def parse_cost(text: str) -> dict[str, Any]:
 
 def name_cost(estimator: "HierarchicalKMedian") -> str:
     """Give the name that `parse_cost` would turn into the estimator's parameters."""
-    return "refined" if estimator.refine else estimator.cost
+    return {"tree": "tree", "medoids": "euclidean", "means": "refined"}[estimator.method]
 
 
 def parse_seed(seed: int) -> int:

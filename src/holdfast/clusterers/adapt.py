@@ -51,8 +51,8 @@ class KMedianClusterer:
 
     @property
     def randomized(self) -> bool:
-        """False only for the greedy choice on the tree without a random shift."""
-        return bool(self.estimator.random_shift) or self.estimator.epsilon != 0
+        """Whether the seed matters: always, but for the paper's tree without a random shift."""
+        return bool(getattr(self.estimator, "randomized", True))
 
     def fit(self, X: Rows, seed: int) -> Hierarchy:
         """Build the hierarchy of the rows of `X`."""
@@ -210,24 +210,15 @@ def as_clusterer(
     )
 
 
-def clnss(random_shift: bool = True) -> KMedianClusterer:
+def clnss() -> KMedianClusterer:
     """CLNSS [CLNSS21]_: greedy centers on the randomly shifted tree.
-
-    Parameters
-    ----------
-    random_shift : bool, default=True
-        False is the deterministic variant whose sensitivity [LHBP25]_, Lemma 4.2, bounds from
-        below.
 
     References
     ----------
     .. [CLNSS21] Cohen-Addad, Lattanzi, Norouzi-Fard, Sohler, Svensson. Parallel and Efficient
        Hierarchical k-Median Clustering. NeurIPS 2021.
-    .. [LHBP25] Li, He, Bai, Peng. Average Sensitivity of Hierarchical k-Median Clustering.
-       ICML 2025.
     """
-    name = "CLNSS" if random_shift else "CLNSS, not shifted"
-    return KMedianClusterer(HierarchicalKMedian(1, epsilon=0, random_shift=random_shift), name)
+    return KMedianClusterer(HierarchicalKMedian(1, method="tree", epsilon=0), "CLNSS")
 
 
 def adapt_estimator(estimator: Any, name: str) -> EstimatorClusterer:

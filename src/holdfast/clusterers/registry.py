@@ -70,10 +70,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     {
         method.name: method
         for method in (
-            _holdfast("means", "holdfast means", cost="euclidean", refine=True),
-            _holdfast("medoids", "holdfast medoids", cost="euclidean"),
-            _holdfast("tree", "holdfast tree", cost="tree"),
-            _holdfast("clnss", "CLNSS", cost="tree", epsilon=0),
+            _holdfast("means", "holdfast means", method="means"),
+            _holdfast("medoids", "holdfast medoids", method="medoids"),
+            _holdfast("tree", "holdfast tree", method="tree"),
+            _holdfast("clnss", "CLNSS", method="tree", epsilon=0),
             _linkage("ward", "Ward linkage"),
             _linkage("average", "average linkage", quadratic=True),
             _linkage("complete", "complete linkage", quadratic=True),

@@ -60,7 +60,7 @@ def fit(
     """
     named = None if columns is None else tuple(columns)
     recipe = clone(estimator)
-    cap = build_cap(recipe, seed_from(estimator.random_state), max_cells)
+    cap = build_cap(seed_from(estimator.random_state), max_cells)
     partitions = list_partitions(X, named)
     parts = [delay(sketch_partition, partition, named, recipe, cap) for partition in partitions]
     while len(parts) > 1:

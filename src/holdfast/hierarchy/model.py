@@ -198,7 +198,7 @@ class Hierarchy:
             if self.n_centers < self.n_rows:
                 why = "by then all rows of positive weight that differ are apart"
                 if self.costs[-1] > 0.0:
-                    why = "max_centers or max_candidates stopped it there"
+                    why = "max_centers stopped it there"
             raise ValueError(
                 f"k must be from 1 to {self.n_centers}, the number of centers in this hierarchy "
                 f"({why}); got {k}."

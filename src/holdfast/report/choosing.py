@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.parameters import settings_for
 from holdfast.report.inputs import Inputs
 from holdfast.report.numbers import format_share, list_numbers, round_number
 from holdfast.stability import Suggestion, suggest_k, tune_epsilon
@@ -13,7 +14,7 @@ __all__ = ["count_searched_fits", "summarise_choosing"]
 _MAX_COST_RATIO = 1.1
 _TRIALS = 40  # of the Euclidean cost, for each epsilon
 _SEARCHED = 11  # values of epsilon
-_EPSILONS = {"tree": (0.01, 100.0), "euclidean": (0.001, 10.0)}
+_EPSILONS = {"tree": (0.01, 100.0), "medoids": (0.001, 10.0), "means": (0.001, 10.0)}
 
 
 def summarise_choosing(inputs: Inputs) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def summarise_choosing(inputs: Inputs) -> dict[str, Any]:
 
 def count_searched_fits(inputs: Inputs) -> int:
     """How many fits the search for epsilon takes, about: those of the tree follow from one."""
-    trials = 1 if inputs.estimator.cost == "tree" else _TRIALS
+    trials = 1 if inputs.estimator.method == "tree" else _TRIALS
     return _SEARCHED * (trials + 1) * min(inputs.repeats, 5)
 
 
@@ -87,8 +88,8 @@ def _summarise_epsilon(inputs: Inputs) -> dict[str, Any]:
     estimator = inputs.estimator
     search = tune_epsilon(
         estimator, inputs.rows[inputs.compared], inputs.k, max_cost_ratio=_MAX_COST_RATIO,
-        epsilon_range=_EPSILONS[estimator.cost], factor=3.2, refinements=2,
-        trials="all" if estimator.cost == "tree" else _TRIALS, repeats=min(inputs.repeats, 5),
+        epsilon_range=_EPSILONS[estimator.method], factor=3.2, refinements=2,
+        trials="all" if estimator.method == "tree" else _TRIALS, repeats=min(inputs.repeats, 5),
         measure="moved", n_jobs=inputs.n_jobs, random_state=inputs.seed, progress=inputs.progress,
     )  # fmt: skip
     # "moved" counts the row that goes; the page speaks of the others.
@@ -99,7 +100,7 @@ def _summarise_epsilon(inputs: Inputs) -> dict[str, Any]:
         "cost_ratio": list_numbers(search.cost_ratio, 4),
         "limit": _MAX_COST_RATIO,
         "suggested": None if search.epsilon is None else round_number(search.epsilon, 3),
-        "used": round_number(estimator.settings_for(inputs.rows).epsilon),
+        "used": round_number(settings_for(estimator, inputs.rows).epsilon),
         "n_rows": int(inputs.compared.size),
         "reason": explain_epsilon(search.epsilon),
     }

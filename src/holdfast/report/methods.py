@@ -71,7 +71,9 @@ def resolve_methods(methods: Any, estimator: HierarchicalKMedian) -> dict[str, C
 
 
 def _other_cost(estimator: HierarchicalKMedian) -> tuple[str, Clusterer]:
-    cost: Literal["tree", "euclidean"] = "euclidean" if estimator.cost == "tree" else "tree"
-    other = HierarchicalKMedian(estimator.n_clusters, cost=cost, max_centers=estimator.max_centers)
-    name = f"{OURS}, {cost} cost"
+    method: Literal["tree", "medoids"] = "medoids" if estimator.method == "tree" else "tree"
+    other = HierarchicalKMedian(
+        estimator.n_clusters, method=method, max_centers=estimator.max_centers
+    )
+    name = f"{OURS}, {method}"
     return name, as_clusterer(other, name=name)

@@ -35,7 +35,7 @@ def find_rows(inputs: Inputs, hierarchy: Hierarchy, columns: NDArray[np.int64]) 
         progress=inputs.progress,
     )  # fmt: skip
     influence, n_measured = measured.influence - measured.floor, n_left_out
-    if not is_all and inputs.estimator.cost == "tree":
+    if not is_all and inputs.estimator.method == "tree":
         influence, n_measured = _all_influences(inputs), n_rows
     labels = hierarchy.cut(inputs.k)
     return {

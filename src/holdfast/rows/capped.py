@@ -34,20 +34,15 @@ class Cap:
     ----------
     max_cells : int
     seed : int
-    random_shift : bool
-    boxed : bool
-        Whether the grid has a root box, under which nothing is made coarser.
     """
 
     max_cells: int
     seed: int
-    random_shift: bool = True
-    boxed: bool = False
 
     def place(self, n_features: int) -> Grid:
         """Grid of the seed; its root is of no account."""
         zero = np.zeros(n_features)
-        return place_grid(zero, zero, self.seed, random_shift=self.random_shift)
+        return place_grid(zero, zero, self.seed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,11 +189,6 @@ class CappedSketch:
         """Sort rows into cells of a side, no smaller than those they are in."""
         if self.words is not None and self.exponent == exponent:
             return self
-        if self.cap.boxed:
-            raise ValueError(
-                f"There are more than max_cells={self.cap.max_cells} distinct rows, and with a "
-                "root_box they are not made coarser. Give a larger max_cells, or no root_box."
-            )
         words = self.cap.place(self.n_features).cell_numbers(self.rows, exponent)
         out = np.empty_like(words), np.empty_like(self.rows), np.empty_like(self.weight)
         found = group_cells(

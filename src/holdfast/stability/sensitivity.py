@@ -100,7 +100,7 @@ def average_sensitivity(
         also with more `trials` or another `measure`. Needs an integer `random_state`. Not used
         where nothing is refitted.
     refit : bool, default=False
-        Fit again for each deletion even where `HierarchicalKMedian` (tree cost, ``trials="all"``)
+        Fit again for each deletion even where `HierarchicalKMedian` (``method="tree"``, ``trials="all"``)
         can do without: all numbers are the same, and the adjusted Rand and Jaccard indices are
         computed as well.
 
@@ -226,7 +226,7 @@ def has_exact_deletions(plan: Plan) -> bool:
         plan.exhaustive
         and plan.coupling == "same_seed"
         and isinstance(plan.clusterer, KMedianClusterer)
-        and plan.clusterer.estimator.cost == "tree"
+        and plan.clusterer.estimator.method == "tree"
     )
 
 

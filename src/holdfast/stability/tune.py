@@ -149,7 +149,7 @@ def tune_epsilon(
         How often the interval is halved.
     delete : int or float, default=1
     trials : int, "all" or None, default=None
-        None is "all" where that needs no refits (tree cost, ``delete=1``), otherwise 100.
+        None is "all" where that needs no refits (``method="tree"``, ``delete=1``), otherwise 100.
     repeats, measure, n_jobs, random_state
         As for `average_sensitivity`. All values of epsilon share trials and seeds.
     progress : bool or callable, default=False
@@ -185,7 +185,7 @@ def tune_epsilon(
     seed = seed_from(random_state)
     seeds = repeat_seeds(seed, repeats)
     if trials is None:
-        trials = "all" if clusterer.cost == "tree" and delete == 1 else 100
+        trials = "all" if clusterer.method == "tree" and delete == 1 else 100
 
     def try_value(epsilon: float) -> _Point:
         candidate = clone(clusterer).set_params(epsilon=epsilon)

@@ -40,7 +40,7 @@ class BoxedRows:
     ----------
     rows : ndarray of shape (n_rows, n_features), dtype float64
     root_box : tuple of (ndarray of shape (n_features,), float)
-        Lower corner and side, as `HierarchicalKMedian` takes them with ``random_shift=False``.
+        Lower corner and side, as `UnshiftedKMedian` takes them.
     """
 
     rows: Rows
@@ -134,14 +134,12 @@ def make_clnss_instance(
 
     Examples
     --------
-    >>> from holdfast import HierarchicalKMedian
     >>> from holdfast_paper.datasets import make_clnss_instance
+    >>> from holdfast_paper.unshifted import UnshiftedKMedian
     >>> instance = make_clnss_instance(16)
     >>> instance.rows.shape
     (50, 2)
-    >>> model = HierarchicalKMedian(
-    ...     2, epsilon=0, random_shift=False, root_box=instance.root_box
-    ... ).fit(instance.rows)
+    >>> model = UnshiftedKMedian(2, epsilon=0, root_box=instance.root_box).fit(instance.rows)
     """
     _check_count("group_size", group_size)
     if not 0.0 <= noise <= 0.1:

@@ -1,0 +1,193 @@
+"""What users choose -> what the pipeline runs with: every parameter checked once."""
+
+import contextlib
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from holdfast._machine.hash import seed_from
+from holdfast.centers.medoids import MAX_CANDIDATES
+
+__all__ = [
+    "AUTO_EPSILON",
+    "DEFAULT_CENTERS",
+    "METRICS",
+    "Method",
+    "Metric",
+    "Settings",
+    "check_choices",
+    "check_integer",
+    "check_weight",
+    "settings_for",
+]
+
+Method = Literal["means", "medoids", "tree"]
+Metric = Literal["euclidean", "manhattan", "cosine"]
+
+METRICS: dict[str, tuple[Metric, ...]] = {
+    "means": ("euclidean",),
+    "medoids": ("euclidean", "manhattan", "cosine"),
+    "tree": ("euclidean",),
+}
+"""The distances that each method is defined for."""
+
+AUTO_EPSILON = {"means": 0.01, "medoids": 0.05, "tree": 1.0}
+"""What ``epsilon="auto"`` stands for."""
+
+DEFAULT_CENTERS = 256
+"""Where means and medoids stop if `max_centers` is None."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides a hierarchy besides the rows.
+
+    Attributes
+    ----------
+    seed : int
+        64 bits.
+    epsilon : float
+        0 is greedy, infinity uniform choice.
+    max_centers : int
+    method : {"means", "medoids", "tree"}
+    metric : {"euclidean", "manhattan", "cosine"}
+    max_candidates : int
+        Medoids only: centers are chosen among so many rows.
+    random_shift : bool
+        Tree only: whether the grid is scaled and shifted at random.
+    root_box : tuple of (corner, side) or None
+        Tree only, without a random shift: the root cube.
+    """
+
+    seed: int
+    epsilon: float
+    max_centers: int
+    method: str = "tree"
+    metric: str = "euclidean"
+    max_candidates: int = MAX_CANDIDATES
+    random_shift: bool = True
+    root_box: tuple[Any, float] | None = None
+
+
+def settings_for(
+    estimator: Any,
+    rows: NDArray[np.float64],
+    weight: NDArray[np.float64] | None = None,
+    seed: int | None = None,
+) -> Settings:
+    """Check an estimator's parameters against validated rows.
+
+    A `seed` takes the place of `random_state`.
+    """
+    n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
+    check_integer("n_clusters", estimator.n_clusters)
+    if estimator.n_clusters > n_rows:
+        of_weight = "" if weight is None else " of positive weight"
+        raise ValueError(
+            f"n_clusters must be at most the number of rows{of_weight}, n_samples={n_rows}; "
+            f"got n_clusters={estimator.n_clusters}."
+        )
+    epsilon = check_choices(estimator, rows)
+    return Settings(
+        epsilon=epsilon,
+        max_centers=_check_max_centers(estimator, n_rows),
+        method=estimator.method,
+        metric=estimator.metric,
+        # last: it may draw from a generator
+        seed=seed_from(estimator.random_state) if seed is None else seed,
+    )
+
+
+def check_choices(estimator: Any, rows: NDArray[np.float64]) -> float:
+    """Check the parameters that do not depend on the number of rows; return the epsilon used."""
+    check_integer("n_clusters", estimator.n_clusters)
+    method, metric = estimator.method, estimator.metric
+    if not isinstance(method, str) or method not in get_args(Method):
+        names = ", ".join(f'"{name}"' for name in get_args(Method))
+        raise ValueError(f"method must be one of {names}; got {method!r}.")
+    if not isinstance(metric, str) or metric not in METRICS[method]:
+        known = ", ".join(f'"{name}"' for name in METRICS[method])
+        others = [name for name, metrics in METRICS.items() if metric in metrics]
+        advice = f' Use method="{others[0]}" for it.' if others else ""
+        raise ValueError(
+            f'metric must be one of {known} for method="{method}"; got {metric!r}.{advice}'
+        )
+    if metric == "cosine" and not rows.any(axis=1).all():
+        raise ValueError(
+            f"Row {int(np.argmin(rows.any(axis=1)))} of X is all zeros, which has no direction: "
+            'metric="cosine" is not defined for it. Remove such rows.'
+        )
+    if not (isinstance(estimator.verbose, bool | np.bool_) or callable(estimator.verbose)):
+        message = f"verbose must be True, False or a function; got {estimator.verbose!r}."
+        raise ValueError(message)  # noqa: TRY004 - scikit-learn's kind of error
+    _check_max_centers(estimator, rows.shape[0])
+    return _check_epsilon(estimator.epsilon, method)
+
+
+def _check_max_centers(estimator: Any, n_rows: int) -> int:
+    given, n_clusters, method = estimator.max_centers, estimator.n_clusters, estimator.method
+    if given is None and method != "tree":
+        return int(min(max(DEFAULT_CENTERS, n_clusters), n_rows))
+    if given is None or (isinstance(given, str) and given == "all"):
+        return n_rows
+    check_integer("max_centers", given, ', "all" or None')
+    if given < n_clusters:
+        raise ValueError(
+            f'max_centers must be at least n_clusters={n_clusters}, or "all" for the whole '
+            f"hierarchy; got max_centers={given}."
+        )
+    return min(int(given), n_rows)
+
+
+def check_integer(name: str, value: Any, otherwise: str = "") -> None:
+    """Check that a parameter is a positive integer."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1{otherwise}; got {value!r}.")
+
+
+def _check_epsilon(epsilon: Any, method: str) -> float:
+    if isinstance(epsilon, str) and epsilon == "auto":
+        return AUTO_EPSILON[method]
+    value = math.nan
+    if isinstance(epsilon, Real) and not isinstance(epsilon, bool | np.bool_):
+        with contextlib.suppress(OverflowError):  # of an integer beyond all doubles
+            value = float(epsilon)
+    if not value >= 0.0:
+        raise ValueError(
+            f'epsilon must be a number of at least 0 (infinity included) or "auto"; '
+            f"got {epsilon!r}."
+        )
+    return value
+
+
+def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    """Check weights: finite, non-negative, one per row, not all zero."""
+    if sample_weight is None:
+        return None
+    try:
+        given = np.asarray(sample_weight)
+        if given.dtype.kind == "c":
+            raise TypeError
+        weight = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"sample_weight must be real numbers; got {type(sample_weight).__name__} that cannot "
+            "be converted."
+        ) from None
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have one value per row, shape ({n_rows},); got {weight.shape}."
+        )
+    wrong = ~(np.isfinite(weight) & (weight >= 0.0))
+    if wrong.any():
+        raise ValueError(
+            f"sample_weight must be finite and non-negative; {wrong.sum()} values are not, the "
+            f"first is {weight[wrong.argmax()]} at row {wrong.argmax()}."
+        )
+    if not weight.any():
+        raise ValueError("sample_weight must be positive for at least one row; all are zero.")
+    return weight
