@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from laws.configurations import CONFIGURATIONS, Configuration
-from laws.inputs import INPUTS, Input
+from laws.inputs import INPUTS
+from notes import noting
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram, fcluster, is_monotonic, is_valid_linkage
 
@@ -56,26 +57,25 @@ def check_linkage(hierarchy: Hierarchy) -> list[int]:
 
 
 @over_configurations
-@pytest.mark.parametrize("data", SEVERAL_ROWS, ids=str)
-def test_scipy_finds_the_same_clusters(configuration: Configuration, data: Input):
-    model = configuration.estimator().fit(data.rows, sample_weight=data.weight)
-    compared = check_linkage(model.hierarchy_)
-    costs = model.hierarchy_.costs
-    falls = {1} | {k for k in range(2, costs.size + 1) if costs[k - 2] > costs[k - 1]}
-    assert falls <= set(compared)
+def test_scipy_finds_the_same_clusters(configuration: Configuration):
+    for data in SEVERAL_ROWS:
+        with noting(data):
+            model = configuration.estimator().fit(data.rows, sample_weight=data.weight)
+            compared = check_linkage(model.hierarchy_)
+            costs = model.hierarchy_.costs
+            falls = {1} | {k for k in range(2, costs.size + 1) if costs[k - 2] > costs[k - 1]}
+            assert falls <= set(compared)
 
 
 @over_configurations
-@pytest.mark.parametrize("max_centers", [1, 2, 9])
-@pytest.mark.parametrize("data", SEVERAL_ROWS, ids=str)
-def test_scipy_finds_the_same_clusters_where_the_hierarchy_stops(
-    configuration: Configuration, data: Input, max_centers: int
-):
-    model = configuration.estimator(max_centers=max_centers)
-    hierarchy = model.fit(data.rows, sample_weight=data.weight).hierarchy_
-    compared = check_linkage(hierarchy)
-    if hierarchy.costs[-1] > 0.0:
-        assert hierarchy.n_centers in compared
+def test_scipy_finds_the_same_clusters_where_the_hierarchy_stops(configuration: Configuration):
+    for number, data in enumerate(SEVERAL_ROWS):
+        with noting(data):
+            model = configuration.estimator(max_centers=(1, 2, 9)[number % 3])
+            hierarchy = model.fit(data.rows, sample_weight=data.weight).hierarchy_
+            compared = check_linkage(hierarchy)
+            if hierarchy.costs[-1] > 0.0:
+                assert hierarchy.n_centers in compared
 
 
 def test_linkage_of_one_row_is_empty():

@@ -24,6 +24,7 @@ from laws.configurations import CONFIGURATIONS, Configuration
 from laws.digests import digest, digests, large_input
 from laws.inputs import INPUTS, Input
 from models import build_model
+from notes import noting
 from portable import normal, uniform
 
 from holdfast import HierarchicalKMedian, Hierarchy
@@ -32,7 +33,6 @@ from holdfast.centers import medoids
 from holdfast.hierarchy import replay
 
 over_configurations = pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
-over_inputs = pytest.mark.parametrize("data", INPUTS, ids=str)
 NAMED = {data.name: data for data in INPUTS}
 TREE = [c for c in CONFIGURATIONS if c.parameters.get("cost", "tree") == "tree"]
 
@@ -63,18 +63,11 @@ def check_same_up_to_rows(
 # Order
 
 
-@over_configurations
-@over_inputs
-@pytest.mark.parametrize("order", ["reversed", "shuffled", "rotated"])
-def test_permuting_rows_permutes_labels(configuration: Configuration, data: Input, order: str):
-    n = data.n_rows
-    permutation = {
-        "reversed": np.arange(n)[::-1],
-        "shuffled": np.random.RandomState(n).permutation(n),
-        "rotated": np.roll(np.arange(n), n // 3),
-    }[order]
+def check_permuted(
+    configuration: Configuration, data: Input, expected: Hierarchy, permutation: np.ndarray
+) -> None:
     other = data.reordered(permutation)
-    expected, found = fit(configuration, data), fit(configuration, other)
+    found = fit(configuration, other)
     check_same_up_to_rows(expected, data, found, other, permutation)
     # Beyond the locations too, up to the exchange of identical rows.
     assert found.n_centers == expected.n_centers
@@ -84,6 +77,17 @@ def test_permuting_rows_permutes_labels(configuration: Configuration, data: Inpu
     for k in some_cuts(expected.n_centers):
         pairs = sorted(zip(location, found.cut(k), other.present, strict=True))
         assert pairs == sorted(zip(data.location, expected.cut(k), data.present, strict=True))
+
+
+@over_configurations
+def test_permuting_rows_permutes_labels(configuration: Configuration):
+    for data in INPUTS:
+        expected, n = fit(configuration, data), data.n_rows
+        with noting(data, "reversed"):
+            check_permuted(configuration, data, expected, np.arange(n)[::-1])
+        with noting(data, "shuffled"):
+            shuffled = np.random.RandomState(n).permutation(n)
+            check_permuted(configuration, data, expected, shuffled)
 
 
 @pytest.mark.parametrize("rows", [[0, 0, 1e-30, 1], [1e-30, 0, 2e-30, 0, 1], [0, 1, 1e-40, 1e-30]])
@@ -143,30 +147,24 @@ def test_weights_of_one_equal_no_weights(configuration: Configuration, name: str
     assert digest(fit(configuration, weighted)) == digest(fit(configuration, data))
 
 
-def scalings() -> list[tuple[Configuration, str, int]]:
-    """Configurations, inputs and powers of two by which weights can be multiplied freely.
-
-    The mechanism is as random as the logarithm of the total weight says; below 2, 2 counts.
-    """
-    found = []
-    for configuration in CONFIGURATIONS:
-        mechanism = 0.0 < configuration.parameters["epsilon"] < np.inf
-        for name in ("fractional weights", "repeated, fractional weights", "wide weights"):
-            for power in (-900, -60, -9, 9, 60, 900):
-                total = NAMED[name].weight.sum() * max(1.0, math.ldexp(1.0, power))
-                if total <= 2.0 or not mechanism:
-                    found.append((configuration, name, power))
-    return found
+@over_configurations
+def test_scaling_weights_by_a_power_of_two_scales_costs_only(configuration: Configuration):
+    """Where it can: the mechanism is as random as the logarithm of the total weight; below 2, 2."""
+    mechanism = 0.0 < configuration.parameters["epsilon"] < np.inf
+    for name in ("fractional weights", "repeated, fractional weights", "wide weights"):
+        data = NAMED[name]
+        expected = fit(configuration, data)
+        for power in (-900, -60, -9, 9, 60, 900):
+            total = data.weight.sum() * max(1.0, math.ldexp(1.0, power))
+            if total <= 2.0 or not mechanism:
+                with noting(name, power):
+                    check_scaled(configuration, data, expected, math.ldexp(1.0, power))
 
 
-@pytest.mark.parametrize(("configuration", "name", "power"), scalings(), ids=str)
-def test_scaling_weights_by_a_power_of_two_scales_costs_only(
-    configuration: Configuration, name: str, power: int
-):
-    data = NAMED[name]
-    factor = math.ldexp(1.0, power)
-    scaled = Input("scaled", data.rows, data.weight * factor)
-    expected, found = fit(configuration, data), fit(configuration, scaled)
+def check_scaled(
+    configuration: Configuration, data: Input, expected: Hierarchy, factor: float
+) -> None:
+    found = fit(configuration, Input("scaled", data.rows, data.weight * factor))
     np.testing.assert_array_equal(found.costs, expected.costs * factor)
     np.testing.assert_array_equal(found.center_indices, expected.center_indices)
     np.testing.assert_array_equal(found.parent, expected.parent)
@@ -185,19 +183,14 @@ def test_weights_below_the_normal_doubles_still_count(configuration: Configurati
 
 @over_configurations
 @pytest.mark.parametrize("max_centers", [None, 7])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "zero weights",
-        "repeated, zero weights",
-        "fractional weights",
-        "repeated, fractional weights",
-    ],
-)
-def test_zero_weight_equals_absence(
-    configuration: Configuration, name: str, max_centers: int | None
-):
-    data = NAMED[name]
+def test_zero_weight_equals_absence(configuration: Configuration, max_centers: int | None):
+    for name in ("zero weights", "fractional weights"):
+        for data in (NAMED[name], NAMED[f"repeated, {name}"]):
+            with noting(data):
+                check_absence(configuration, data, max_centers)
+
+
+def check_absence(configuration: Configuration, data: Input, max_centers: int | None) -> None:
     present = data.present
     assert not present.all()
     alone = Input("alone", data.rows[present], data.weight[present])
@@ -244,10 +237,11 @@ def check_prefix(configuration: Configuration, data: Input, stops: list[int]) ->
 
 
 @over_configurations
-@over_inputs
-def test_max_centers_is_a_prefix_of_the_whole(configuration: Configuration, data: Input):
-    n_centers = int(data.present.sum())
-    check_prefix(configuration, data, some_cuts(n_centers)[::3])
+def test_max_centers_is_a_prefix_of_the_whole(configuration: Configuration):
+    for data in INPUTS:
+        with noting(data):
+            n_centers = int(data.present.sum())
+            check_prefix(configuration, data, some_cuts(n_centers)[::3])
 
 
 # Many rows, where a few centers are found without putting all rows in order.
