@@ -12,10 +12,10 @@ def test_demo_prints_the_table_and_writes_the_page(tmp_path, monkeypatch, capsys
     demo.main()
     printed = capsys.readouterr().out
     for name in (
-        "holdfast", "holdfast, tree cost", "Ward linkage", "average linkage", "complete linkage",
+        "holdfast means", "holdfast medoids", "holdfast tree", "Ward linkage", "average linkage", "complete linkage",
         "single linkage", "bisecting k-means",
     ):  # fmt: skip
         assert f"\n{name} " in printed
-    assert "When 5% of the rows go" in printed
+    assert "When 5% of the rows are removed" in printed
     assert printed.rstrip().endswith(str(tmp_path / "demo-report.html"))
     assert (tmp_path / "demo-report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

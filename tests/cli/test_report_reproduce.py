@@ -37,7 +37,7 @@ def test_report_without_rows_names_none(holdfast, people, folder):
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert data["data"]["names"] == ["height", "width", "count"]
     assert data["data"]["shows_rows"] is False
-    assert [data["rows"], data["explorer"]["points"], data["explorer"]["centers"]] == [None] * 3
+    assert [data["rows"], data["segments"]["points"], data["segments"]["centers"]] == [None] * 3
     assert '"p1"' not in page
 
 
@@ -48,7 +48,7 @@ def test_report_shows_gaps_that_were_filled(holdfast, people, folder):
     use = ("report", people, "--id", "id", "-k", 3, *SMALL, "-o", "page.html", "--json")
     done = holdfast(*use, "--impute", "median", "--quiet")
     assert done.code == 0, done.err
-    points = json.loads(done.out)["report"]["explorer"]["points"]
+    points = json.loads(done.out)["report"]["segments"]["points"]
     assert points["ids"][0] == "p0"
     assert [column[0] for column in points["values"]] == [None, 0.5, 1]
 

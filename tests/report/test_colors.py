@@ -70,11 +70,14 @@ def test_contrast_formula_on_known_pairs():
 @pytest.mark.parametrize("name", THEMES)
 def test_text_has_contrast(name):
     colors = THEMES[name]
-    assert len(colors) == 26
+    assert len(colors) == 32
     for ink in ("ink", "muted", "accent", "good", "fair", "poor"):
         for ground in ("paper", "panel"):
             assert contrast(colors[ink], colors[ground]) >= 4.5, (ink, ground)
     assert contrast(colors["on-accent"], colors["accent"]) >= 4.5
+    for ground in (f"{side}{level}" for side in ("low", "high") for level in (1, 2, 3)):
+        assert contrast(colors["ink"], colors[ground]) >= 4.5, ground
+        assert contrast(colors["muted"], colors[ground]) >= 3.0, ground
     for i in range(8):
         assert contrast(colors[f"on{i}"], colors[f"c{i}"]) >= 4.5, i
 

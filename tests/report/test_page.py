@@ -3,16 +3,22 @@
 import base64
 import hashlib
 import json
+import os
 import re
+import sys
+import tempfile
+import webbrowser
 from html.parser import HTMLParser
 from importlib.resources import files
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from report_builder import EVIL
+from report_builder import EVIL, build
 
-from holdfast import average_sensitivity, build_report
+from holdfast import average_sensitivity
 from holdfast.clusterers import ward_linkage
+from holdfast.report import build_sensitivity_report
 from holdfast.report.page import embed_json
 
 TEMPLATES = files("holdfast.report").joinpath("templates")
@@ -93,7 +99,7 @@ def test_scripts_never_parse_text_as_html_or_code():
         r"XMLHttpRequest|createContextualFragment|DOMParser|srcdoc|import\("
     )
     scripts = [f for f in TEMPLATES.iterdir() if f.name.endswith(".js")]
-    assert len(scripts) == 9
+    assert len(scripts) == 12
     for file in scripts:
         assert not re.findall(banned, file.read_text(encoding="utf-8")), file.name
 
@@ -106,12 +112,47 @@ def test_page_is_written_whole(report, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
 
 
+def test_notebooks_show_the_page_in_a_frame_of_its_own(report):
+    frame = Elements(report._repr_html_())
+    ((tag, attributes),) = frame.found
+    assert tag == "iframe"
+    assert attributes["srcdoc"] == report.to_html()
+    assert attributes["sandbox"] == "allow-scripts"  # never allow-same-origin beside it
+
+
+def test_show_opens_a_file_that_only_its_owner_can_read(report, monkeypatch, tmp_path):
+    opened = []
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    report.show()
+    (path,) = tmp_path.iterdir()
+    assert opened == [path.as_uri()]
+    assert path.read_text(encoding="utf-8") == report.to_html()
+    assert path.stat().st_mode & 0o077 == 0 or os.name == "nt"
+
+
+def test_show_displays_in_a_notebook(report, monkeypatch):
+    shown = []
+    display = SimpleNamespace(HTML=lambda text: text, display=shown.append)
+    shell = SimpleNamespace(kernel=object())
+    ipython = SimpleNamespace(get_ipython=lambda: shell, display=display)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    report.show()
+    assert shown == [report._repr_html_()]
+
+
+def test_repr_is_one_line(report):
+    assert repr(report).startswith(f"Report({report.content['title']!r}: When 5% of the rows")
+    assert "\n" not in repr(report)
+
+
 def test_sensitivity_has_a_page(tmp_path):
     rows = np.random.default_rng(0).normal(size=(30, 2))
     result = average_sensitivity(
         ward_linkage(), rows, n_clusters=[2, 3], delete=[1, 0.1], trials=4, n_jobs=1
     )
-    html = result.to_html(tmp_path / "r.html")
+    html = build_sensitivity_report(result).to_html(tmp_path / "r.html")
     data = json.loads(Elements(html).texts["script"][0])
     assert data["kind"] == "sensitivity"
     means = [line["mean"] for line in data["sensitivity"]["lines"]]
@@ -122,15 +163,9 @@ def test_sensitivity_has_a_page(tmp_path):
 def test_ten_thousand_rows_stay_below_six_megabytes():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(10_000, 20)) + 5.0 * rng.integers(4, size=(10_000, 1))
-    report = build_report(
-        rows,
-        n_clusters=8,
-        names=[f"a rather long name of column {j}" for j in range(20)],
-        ids=[f"customer number {i:05d}" for i in range(10_000)],
-        methods=["ward"],
-        delete=[0.05],
-        trials=2,
-        repeats=1,
-        n_jobs=1,
-    )
+    report = build(
+        rows, n_clusters=8, names=[f"a rather long name of column {j}" for j in range(20)],
+        ids=[f"customer number {i:05d}" for i in range(10_000)], methods=["ward"], delete=[0.05],
+        trials=2, repeats=1,
+    )  # fmt: skip
     assert 100_000 < len(report.to_html().encode()) < 6_000_000

@@ -6,13 +6,14 @@ import re
 import numpy as np
 import pytest
 from report_builder import build
+from sklearn.metrics import silhouette_samples
 
 from holdfast import HierarchicalKMedian, average_sensitivity, row_influence
 from holdfast.clusterers import ward_linkage
 from holdfast.hierarchy.cost import k_median_cost
 from holdfast.report import choosing
 from holdfast.report import rows as rows_to_look_at
-from holdfast.report.sampling import keyed_sample
+from holdfast.report.inputs import check_inputs, keyed_sample
 
 
 def cut_from(parent, labels, k):
@@ -26,33 +27,33 @@ def cut_from(parent, labels, k):
 
 
 def test_page_derives_every_cut_from_last_labels_and_parent(rows, report):
-    explorer = report.content["explorer"]
-    points = explorer["points"]
-    hierarchy = HierarchicalKMedian(random_state=0).fit(rows).hierarchy_
+    segments = report.content["segments"]
+    points = segments["points"]
+    hierarchy = HierarchicalKMedian(method="tree", random_state=0).fit(rows).hierarchy_
     assert points["rows"] == list(range(len(rows)))
-    assert explorer["max_k"] == 32
-    for k in range(1, explorer["max_k"] + 1):
-        cut = cut_from(explorer["parent"], points["labels"], k)
+    assert segments["max_k"] == 32
+    for k in range(1, segments["max_k"] + 1):
+        cut = cut_from(segments["parent"], points["labels"], k)
         assert cut == hierarchy.cut(k).tolist()
-    assert explorer["sizes"] == np.bincount(hierarchy.cut(32)).tolist()
-    assert [c["row"] for c in explorer["centers"]] == hierarchy.center_indices[:32].tolist()
+    assert segments["sizes"] == np.bincount(hierarchy.cut(32)).tolist()
+    assert [c["row"] for c in segments["centers"]] == hierarchy.center_indices[:32].tolist()
 
 
 def test_distinguishing_columns_are_those_of_the_means(rows, report):
-    explorer = report.content["explorer"]
+    segments = report.content["segments"]
     shown = rows * 10 + 1000
-    hierarchy = HierarchicalKMedian(random_state=0).fit(rows).hierarchy_
-    assert len(explorer["distinguishing"]) == 2 * explorer["max_k"] - 1
+    hierarchy = HierarchicalKMedian(method="tree", random_state=0).fit(rows).hierarchy_
+    assert len(segments["distinguishing"]) == 2 * segments["max_k"] - 1
     told = 0
-    for t in range(1, explorer["max_k"]):
+    for t in range(1, segments["max_k"]):
         labels = hierarchy.cut(t + 1)
-        for node, cluster in ((2 * t - 1, explorer["parent"][t]), (2 * t, t)):
+        for node, cluster in ((2 * t - 1, segments["parent"][t]), (2 * t, t)):
             own = shown[labels == cluster].mean(axis=0)
             difference = (own - shown.mean(axis=0)) / shown.std(axis=0)
             largest = np.argsort(-np.abs(difference))[:3]
             expected = [j for j in largest if abs(difference[j]) >= 0.3]
-            assert [entry[0] for entry in explorer["distinguishing"][node]] == expected
-            for j, sd, mean in explorer["distinguishing"][node]:
+            assert [entry[0] for entry in segments["distinguishing"][node]] == expected
+            for j, sd, mean in segments["distinguishing"][node]:
                 assert sd == pytest.approx(difference[j], abs=0.0051)
                 assert mean == pytest.approx(own[j], rel=1e-3)
                 told += 1
@@ -60,15 +61,17 @@ def test_distinguishing_columns_are_those_of_the_means(rows, report):
 
 
 def test_methods_are_measured_as_by_average_sensitivity(rows, report):
-    ours, ward = report.content["stability"]["methods"][:2]
-    assert (ours["name"], ward["name"]) == ("holdfast", "Ward linkage")
+    own, ward = report.content["comparison"]["methods"][:2]
+    assert [(m["name"], m["title"], m["kind"]) for m in (own, ward)] == [
+        ("tree", "holdfast tree", "own"), ("ward", "Ward linkage", "other"),
+    ]  # fmt: skip
     for method, clusterer in (
-        (ours, HierarchicalKMedian(random_state=0)),
+        (own, HierarchicalKMedian(method="tree", random_state=0)),
         (ward, ward_linkage()),
     ):
         r = average_sensitivity(
             clusterer, rows, n_clusters=[4], delete=[0.05], trials=5, repeats=2,
-            measure="moved_fraction", n_jobs=1,
+            n_jobs=1,
         )  # fmt: skip
         assert method["moved"] == pytest.approx(r.mean.item(), rel=1e-3)
         assert [method["low"], method["high"]] == pytest.approx(r.interval().ravel(), rel=1e-3)
@@ -77,12 +80,14 @@ def test_methods_are_measured_as_by_average_sensitivity(rows, report):
     )
     at = ward["against_k"]["k"].index(4)
     assert ward["against_k"]["mean"][at] == ward["moved"]
-    assert [d["rows"] for d in report.content["stability"]["deletes"]] == [1, 4, 9, 18]
+    assert [d["rows"] for d in report.content["comparison"]["deletes"]] == [1, 4, 9, 18]
 
 
 def test_rows_to_look_at_are_those_of_row_influence(rows, report):
     found = report.content["rows"]
-    r = row_influence(HierarchicalKMedian(), rows, 4, repeats=2, n_jobs=1, measure="moved")
+    r = row_influence(
+        HierarchicalKMedian(method="tree"), rows, 4, repeats=2, measure="moved", n_jobs=1
+    )
     assert found["n_influential"] == int((r.influence > 1).sum())
     top = [entry["row"] for entry in found["influential"]]
     assert top == [row for row in r.top(10) if r.influence[row] > 1]
@@ -96,17 +101,12 @@ def test_rows_to_look_at_are_those_of_row_influence(rows, report):
 
 
 def test_influence_without_refits_equals_refits(rows, report, monkeypatch):
-    monkeypatch.setattr(rows_to_look_at, "_MOST_REFITS", 20)
+    monkeypatch.setattr(rows_to_look_at, "_MAX_LEFT_OUT", 20)
     found = build(rows).content["rows"]
     assert found["n_left_out"] == 20
-    assert found["n_measured"] == len(rows)
+    assert found["n_influence_known"] == len(rows)
     values = [(e["row"], e["value"]) for e in found["influential"]]
     assert values == [(e["row"], e["value"]) for e in report.content["rows"]["influential"]]
-
-
-@pytest.mark.parametrize(("n", "count"), [(301, 300), (20_000, 300), (60_000, 100), (10**7, 20)])
-def test_rows_left_out_in_turn_grow_fewer(n, count):
-    assert rows_to_look_at.count_left_out(n) == count
 
 
 def test_equal_arguments_give_equal_bytes(rows, ids, report):
@@ -127,38 +127,40 @@ def test_dictionary_is_plain_and_survives_json(report):
 def test_page_without_rows_holds_nothing_about_one(report_without_rows):
     content = report_without_rows.content
     assert content["rows"] is None
-    assert content["explorer"]["points"] is None
-    assert content["explorer"]["centers"] is None
+    assert content["segments"]["points"] is None
+    assert content["segments"]["centers"] is None
     text = report_without_rows.to_json()
     assert "alert" not in text  # every id has it
     # Every value of a row, and so every mean, has more digits before the point than anything else.
     assert max(float(token) for token in re.findall(r"\d+(?:\.\d+)?", text)) < 1e7
-    sizes = [len(told) for told in content["explorer"]["distinguishing"] if told is not None]
-    assert None in content["explorer"]["distinguishing"]
+    sizes = [len(told) for told in content["segments"]["distinguishing"] if told is not None]
+    assert None in content["segments"]["distinguishing"]
     assert sum(sizes) > 20
     assert all(
         mean is None and round(sd, 1) == sd
-        for told in content["explorer"]["distinguishing"]
+        for told in content["segments"]["distinguishing"]
         for _, sd, mean in told or []
     )
 
 
 def test_large_data_are_thinned_and_the_page_says_so(monkeypatch):
-    monkeypatch.setattr(rows_to_look_at, "_MOST_REFITS", 20)
+    monkeypatch.setattr(rows_to_look_at, "_MAX_LEFT_OUT", 20)
     rng = np.random.default_rng(0)
     many = rng.normal(size=(10_000, 6)) + 5 * rng.integers(0, 3, size=(10_000, 1))
     report = build(many, methods=["ward"], delete=[0.05], trials=2, ids=range(10_000))
     content = report.content
-    assert content["stability"]["n_rows"] == 1000
-    assert content["stability"]["sampled_from"] == 10_000
-    points = content["explorer"]["points"]
+    assert content["comparison"]["n_rows"] == 1000
+    assert content["comparison"]["sampled_from"] == 10_000
+    points = content["segments"]["points"]
     named = {e["row"] for part in ("influential", "restless") for e in content["rows"][part]}
-    wanted = named | {c["row"] for c in content["explorer"]["centers"]}
+    wanted = named | {c["row"] for c in content["segments"]["centers"]}
     assert wanted <= {*points["rows"]}
     assert 3000 <= len(points["rows"]) <= 3000 + len(wanted)
-    assert points["n_rows"] == sum(content["explorer"]["sizes"]) == 10_000
-    assert "10,000 rows" in content["verdict"]["numbers"][0]["detail"]
-    assert "1,000 rows" in content["verdict"]["numbers"][1]["detail"]
+    assert points["n_rows"] == sum(content["segments"]["sizes"]) == 10_000
+    assert content["rows"]["n_measured"] == 1000
+    assert content["segments"]["cost_rows"] == 3000
+    assert "sample of 1,000 of 10,000 rows" in content["verdict"]["sentence"]
+    assert all("1,000 rows" in content["verdict"]["numbers"][i]["detail"] for i in (0, 1, 3))
     assert len(report.to_html().encode()) < 1_000_000
 
 
@@ -176,17 +178,100 @@ def test_sample_is_keyed_by_content():
     assert keyed_sample(rows, 100, 4, "test").tolist() != taken.tolist()
 
 
-def test_euclidean_cost_and_own_clusterers_work(rows, monkeypatch):
-    monkeypatch.setattr(choosing, "_TRIALS", 3)
+@pytest.mark.parametrize(("method", "epsilon"), [("means", 0.01), ("medoids", 0.05)])
+def test_other_methods_and_own_clusterers_work(rows, monkeypatch, method, epsilon):
+    monkeypatch.setattr(choosing, "_EPSILON_TRIALS", 3)
     report = build(
-        rows[:40], estimator=HierarchicalKMedian(method="medoids"), trials=2, delete=[1],
+        rows[:40], estimator=HierarchicalKMedian(method=method), trials=2, delete=[1],
         methods={"mine": lambda X, k, seed: np.arange(len(X)) % k},
     )  # fmt: skip
-    names = [m["name"] for m in report.content["stability"]["methods"]]
-    assert names == ["holdfast", "mine"]
-    assert report.content["choosing"]["epsilon"]["used"] == 0.05
-    assert report.verdict.startswith("When one row goes")
+    names = [m["name"] for m in report.content["comparison"]["methods"]]
+    assert names == [method, "mine"]
+    assert report.content["choosing"]["epsilon"]["used"] == epsilon
+    assert report.verdict.startswith("When one row is removed")
     assert "mine" in report.verdict
+
+
+def test_default_comparison_names_each_method_once(rows):
+    inputs = check_inputs(
+        rows, n_clusters=4, names=None, ids=None, values=None,
+        estimator=HierarchicalKMedian(method="medoids"), methods=None, delete=[1], trials=2,
+        repeats=1, n_jobs=1, random_state=0, rows=True, title="", command="", preparation=(),
+        progress=False,
+    )  # fmt: skip
+    assert [m.name for m in inputs.methods] == [
+        "medoids", "means", "tree", "ward", "average", "complete", "single", "bisecting_kmeans",
+    ]  # fmt: skip
+    assert [m.is_own for m in inputs.methods] == [True] + [False] * 7
+
+
+def test_every_cost_is_the_k_median_cost(rows, report):
+    """The same number for the same clusters, in the table of cuts and in the comparison."""
+    content = report.content
+    hierarchy = HierarchicalKMedian(method="tree", random_state=0).fit(rows).hierarchy_
+    expected = [k_median_cost(rows, hierarchy.cut(k)) for k in range(1, 33)]
+    assert content["segments"]["costs"] == pytest.approx(expected, rel=1e-4)
+    assert content["segments"]["cost_rows"] == len(rows)
+    own, ward = content["comparison"]["methods"][:2]
+    assert ward["relative_cost"] == 1
+    assert content["comparison"]["cost_reference"] == "Ward linkage"
+    assert own["relative_cost"] == pytest.approx(own["cost"] / ward["cost"], rel=1e-3)
+    assert own["against_k"]["relative_cost"][2] == own["relative_cost"]
+
+
+def test_separation_is_the_silhouette(rows, report):
+    segments = report.content["segments"]
+    labels = HierarchicalKMedian(method="tree", random_state=0).fit(rows).hierarchy_.cut(4)
+    widths = silhouette_samples(rows, labels)
+    assert segments["separation"][3] == pytest.approx(widths.mean(), abs=6e-4)
+    by_cluster = [widths[labels == cluster].mean() for cluster in range(4)]
+    assert segments["cluster_separation"][3] == pytest.approx(by_cluster, abs=6e-4)
+    assert segments["separation"][0] is None
+
+
+def test_profiles_are_means_in_original_units(rows, report):
+    segments, shown = report.content["segments"], rows * 10 + 1000
+    labels = HierarchicalKMedian(method="tree", random_state=0).fit(rows).hierarchy_.cut(2)
+    for node in (1, 2):
+        own = shown[labels == node - 1].mean(axis=0)
+        difference = (own - shown.mean(axis=0)) / shown.std(axis=0)
+        assert segments["profiles"][node]["means"] == pytest.approx(own, rel=1e-3)
+        assert segments["profiles"][node]["differences"] == pytest.approx(difference, abs=0.0051)
+    assert segments["profiles"][0]["differences"] == [0, 0, 0, 0]
+
+
+def test_two_columns_are_their_own_axes():
+    rows = np.random.default_rng(0).normal(size=(24, 2))
+    points = build(rows, n_clusters=2, methods=[], trials=2).content["segments"]["points"]
+    assert points["axes"] == []
+    assert len(points["values"]) == 2
+
+
+def test_data_frame_gives_names_and_ids():
+    pandas = pytest.importorskip("pandas")
+    values = np.random.default_rng(0).normal(size=(16, 2))
+    frame = pandas.DataFrame(values, columns=["height", "width"], index=list("abcdefghijklmnop"))
+    few = {"n_clusters": 2, "methods": [], "trials": 2}
+    content = build(frame, **few).content
+    assert content["data"]["names"] == ["height", "width"]
+    assert content["segments"]["points"]["ids"] == list("abcdefghijklmnop")
+    counted = build(frame.reset_index(drop=True), **few).content
+    assert counted["segments"]["points"]["ids"] is None
+
+
+def test_progress_counts_every_round_once(rows):
+    seen = []
+    build(
+        rows[:40], methods=["ward", "kmeans"], trials=2,
+        progress=lambda what, done, total: seen.append((what, done, total)),
+    )  # fmt: skip
+    done, totals = [entry[1] for entry in seen], {entry[2] for entry in seen}
+    assert len(totals) == 1
+    assert done == sorted(done)
+    assert done[-1] == pytest.approx(totals.pop())
+    parts = ["measuring holdfast tree", "measuring Ward linkage", "measuring k-means"]
+    parts += ["finding rows to look at", "measuring each segment", "choosing k"]
+    assert {*parts} <= {entry[0] for entry in seen}
 
 
 def test_missing_values_are_shown_as_missing(rows):
@@ -194,8 +279,8 @@ def test_missing_values_are_shown_as_missing(rows):
     shown[:, 1] = np.nan
     shown[::2, 0] = np.nan
     content = build(rows, values=shown, methods=[], trials=2).content
-    assert content["explorer"]["points"]["values"][1] == [None] * len(rows)
-    told = [entry for node in content["explorer"]["distinguishing"] for entry in node]
+    assert content["segments"]["points"]["values"][1] == [None] * len(rows)
+    told = [entry for node in content["segments"]["distinguishing"] for entry in node]
     assert {column for column, _, _ in told} == {0, 2, 3}
     assert all(mean is not None for _, _, mean in told)
 
@@ -203,7 +288,7 @@ def test_missing_values_are_shown_as_missing(rows):
 def test_one_column_has_a_page():
     rows = np.random.default_rng(0).normal(size=(20, 1))
     report = build(rows, n_clusters=2, methods=["ward"], trials=2)
-    assert report.content["explorer"]["points"]["explained"] == [1, 0]
+    assert report.content["segments"]["points"]["axes"] == []
 
 
 def test_method_that_always_fails_is_left_out_with_its_reason(rows):
@@ -211,7 +296,7 @@ def test_method_that_always_fails_is_left_out_with_its_reason(rows):
         raise FloatingPointError("no luck")
 
     report = build(rows[:30], methods={"ward": ward_linkage(), "broken": broken}, trials=2)
-    (left_out,) = report.content["stability"]["left_out"]
+    (left_out,) = report.content["comparison"]["left_out"]
     assert left_out["name"] == "broken"
     assert "no luck" in left_out["reason"]
 
@@ -219,13 +304,13 @@ def test_method_that_always_fails_is_left_out_with_its_reason(rows):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_clusters": 1}, "n_clusters must be from 2 to 32"),
-        ({"n_clusters": 33}, "n_clusters must be from 2 to 32"),
+        ({"n_clusters": 1}, "n_clusters must be between 2 and 32"),
+        ({"n_clusters": 33}, "n_clusters must be between 2 and 32"),
         ({"names": ["a"]}, "names must have one for each of 4 columns; got 1"),
         ({"ids": ["a"]}, "ids must have one for each of 90 rows; got 1"),
         ({"values": np.zeros((90, 3))}, "values must have the shape of X"),
-        ({"methods": ["word"]}, "methods must be among .*; got 'word'"),
-        ({"methods": {"holdfast": ward_linkage()}}, "rename it"),
+        ({"methods": ["word"]}, "names among means, .*; got 'word'"),
+        ({"methods": {"tree": ward_linkage()}}, "choose another name"),
         ({"delete": [0.97]}, "leaves 3 of 90 rows, too few for 4 clusters"),
         ({"trials": 0}, "trials must be an integer of at least 1"),
         ({"trials": 1}, "trials must be at least 2"),
@@ -248,7 +333,7 @@ def test_wrong_arguments_are_refused(rows, options, message):
 )
 def test_data_without_much_in_them_have_a_page(X):
     report = build(X, n_clusters=2, methods=["ward"], trials=2)
-    assert report.verdict.startswith("When 5% of the rows go")
+    assert report.verdict.startswith("When 5% of the rows are removed")
     assert len(report.content["data"]["columns"]) == min(X.shape[1], 12)
 
 

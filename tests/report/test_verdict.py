@@ -1,71 +1,175 @@
-"""The sentence says what the numbers say."""
+"""The sentences say what the numbers say, and never contradict each other."""
 
+import math
+import re
+
+import numpy as np
 import pytest
 
-from holdfast.report.numbers import format_share, round_number
-from holdfast.report.verdict import compose_verdict
+from holdfast.report.page import format_fraction, round_number
+from holdfast.report.verdict import compose_verdict, is_giant
 
 
-def method(name, moved, cost, error=0.001, ours=False):
-    return {"name": name, "moved": moved, "cost": cost, "standard_error": error, "ours": ours}
-
-
-def verdict_of(*peers, moved=0.02, cost=110.0, main="5%", error=0.001):
-    comparison = {
-        "k": 4, "main": main, "sampled_from": None, "n_rows": 100,
-        "methods": [method("holdfast", moved, cost, error, ours=True), *peers],
+def method(name, title, moved, cost, error=0.001, kind="other"):
+    return {
+        "name": name, "title": title, "moved": moved, "cost": cost, "standard_error": error,
+        "low": max(0.0, moved - 0.01), "high": moved + 0.01, "kind": kind,
     }  # fmt: skip
-    return compose_verdict(comparison, {"moved": moved, "low": 0.01, "high": 0.03, "n_rows": 100})
 
 
-WARD = method("Ward linkage", 0.1, 100.0)
-AVERAGE = method("average linkage", 0.0201, 150.0)
+def segments_of(sizes=(40, 30, 20, 10), separation=0.3, k=4):
+    return {
+        "k": k, "max_k": len(sizes), "sizes": list(sizes), "parent": [-1, *[0] * (len(sizes) - 1)],
+        "separation": [None, *[separation] * (len(sizes) - 1)], "separation_rows": 100,
+    }  # fmt: skip
+
+
+def verdict_of(
+    *peers, moved=0.02, cost=110.0, main="5%", error=0.001, segments=None, command="build_report()",
+    sampled_from=None,
+):  # fmt: skip
+    own = method("means", "holdfast means", moved, cost, error, kind="own")
+    comparison = {
+        "k": 4, "main": main, "sampled_from": sampled_from, "n_rows": 100, "methods": [own, *peers],
+    }  # fmt: skip
+    return compose_verdict(comparison, segments or segments_of(), command)
+
+
+WARD = method("ward", "Ward linkage", 0.1, 100.0)
+AVERAGE = method("average", "average linkage", 0.0201, 150.0)
 
 
 def test_sentence_compares_with_ward_and_average():
-    assert verdict_of(method("single linkage", 0, 1), AVERAGE, WARD)["sentence"] == (
-        "When 5% of the rows go at random, 2.0% of those that stay change cluster (k = 4), about as "
-        "many as with average linkage (2.0%), fewer than with Ward linkage (10%); its k-median cost "
-        "is 27% below that of average linkage."
+    single = method("single", "single linkage", 0, 1)
+    assert verdict_of(single, AVERAGE, WARD)["sentence"] == (
+        "When 5% of the rows are removed at random, 2.0% of the remaining rows change cluster "
+        "(k = 4), fewer than with Ward linkage (10%); no clear difference from average linkage "
+        "(2.0%). Its k-median cost is 10% higher than that of Ward linkage."
     )
 
 
 def test_sentence_admits_what_is_worse():
     sentence = verdict_of(WARD, moved=0.4, cost=131.0)["sentence"]
-    assert "40% of those that stay change cluster (k = 4), more than with Ward linkage" in sentence
-    assert sentence.endswith("its k-median cost is 31% above that of Ward linkage.")
+    assert "40% of the remaining rows change cluster (k = 4), more than with Ward link" in sentence
+    assert sentence.endswith("Its k-median cost is 31% higher than that of Ward linkage.")
+
+
+def test_sentence_names_the_sample_that_all_its_numbers_are_from():
+    verdict = verdict_of(WARD, sampled_from=1_680_000)
+    assert verdict["sentence"].endswith("Measured on a sample of 100 of 1,680,000 rows.")
+    assert "same 100 rows" in verdict["numbers"][1]["detail"]
 
 
 def test_difference_within_two_standard_errors_is_none():
     assert "fewer than with Ward" in verdict_of(WARD, error=0.039)["sentence"]
-    assert "about as many as with Ward" in verdict_of(WARD, error=0.041)["sentence"]
+    assert "no clear difference from Ward" in verdict_of(WARD, error=0.041)["sentence"]
 
 
-def test_three_numbers():
-    moved, compared, cost = verdict_of(WARD, AVERAGE)["numbers"]
+def test_cards_agree_with_the_sentence():
+    """A ratio is shown exactly where the sentence says fewer or more."""
+    rng = np.random.default_rng(0)
+    seen = set()
+    for _ in range(300):
+        moved, other, error = rng.uniform(0, 0.3, size=3)
+        peer = method("ward", "Ward linkage", other, 100.0, error / 5)
+        verdict = verdict_of(peer, moved=moved, error=error / 5)
+        card = verdict["numbers"][1]
+        side = re.search("fewer than|more than|no clear difference", verdict["sentence"])[0]
+        seen.add(side)
+        assert (card["value"] == "≈") == (side == "no clear difference")
+        if card["value"] != "≈":
+            ratio = float(card["value"].rstrip("×"))
+            assert (ratio < 1) == (side == "fewer than") or math.isclose(ratio, 1, abs_tol=0.01)
+    assert len(seen) == 3
+
+
+def test_numbers():
+    moved, compared, cost, separation = verdict_of(WARD, AVERAGE)["numbers"]
     assert moved["value"] == "2.0%"
     assert "1.0% to 3.0%" in moved["detail"]
-    assert compared["value"] == "0.20× / 1.00×"
+    assert compared["value"] == "0.20×"
     assert cost["value"] == "+10%"
-    assert "lowest: Ward linkage, 100" in cost["detail"]
+    assert separation["value"] == "0.30"
 
 
 def test_zero_movement_and_zero_cost_need_no_division():
-    still = method("Ward linkage", 0.0, 0.0, error=0.0)
+    still = method("ward", "Ward linkage", 0.0, 0.0, error=0.0)
     numbers = verdict_of(still, moved=0.0, cost=0.0, error=0.0)["numbers"]
-    assert [n["value"] for n in numbers] == ["0%", "1.00×", "±0%"]
+    assert [n["value"] for n in numbers[:3]] == ["0%", "≈", "±0%"]
     worse = verdict_of(still, moved=0.1, cost=5.0)["numbers"]
-    assert [n["value"] for n in worse[1:]] == ["∞", "∞"]
+    assert [n["value"] for n in worse[1:3]] == ["∞", "∞"]
 
 
 def test_without_peers_the_sentence_stands_alone():
     verdict = verdict_of(main="1")
-    assert verdict["sentence"].startswith("When one row goes at random, 2.0% ")
-    assert verdict["sentence"].endswith("(k = 4).")
+    assert verdict["sentence"] == (
+        "When one row is removed at random, 2.0% of the remaining rows change cluster (k = 4)."
+    )
+    assert len(verdict["numbers"]) == 2
 
 
 @pytest.mark.parametrize(
-    ("share", "text"),
+    ("silhouette", "word", "tone"),
+    [(0.6, "clearly", "good"), (0.3, "partly", "fair"), (0.1, "hardly", "poor")],
+)
+def test_separation_enters_the_verdict(silhouette, word, tone):
+    verdict = verdict_of(WARD, segments=segments_of(separation=silhouette))
+    assert verdict["headline"] == f"4 segments with 10% to 40% of the rows, {word} separated."
+    (finding,) = verdict["findings"]
+    assert f"{word} separated" in finding["text"]
+    assert finding["tone"] == tone
+
+
+def test_giant_segment_earns_no_praise():
+    giant = segments_of(sizes=(4, 1, 1, 2, 46, 46), separation=0.9)
+    verdict = verdict_of(WARD, moved=0.0006, segments=giant)
+    assert "one of them contains 96% of the rows" in verdict["headline"]
+    assert "separated" not in verdict["headline"]
+    (first,) = verdict["findings"]
+    assert first["tone"] == "poor"
+    assert "says little" in verdict["numbers"][-1]["detail"]
+    assert "Segment 0 contains 96% of the rows" in first["text"]
+    assert "From k = 5 on" in first["text"]
+    assert is_giant(0.8)
+    assert not is_giant(0.79)
+
+
+def test_missing_separation_is_not_judged():
+    verdict = verdict_of(WARD, segments=segments_of(separation=None))
+    assert verdict["findings"] == []
+    assert verdict["headline"] == "4 segments with 10% to 40% of the rows."
+
+
+def test_better_method_is_named_with_its_command():
+    medoids = method("medoids", "holdfast medoids", 0.005, 101.0, kind="holdfast")
+    command = "holdfast report wine.csv --method means -k 4"
+    better = verdict_of(WARD, medoids, command=command, cost=100.0)["better"]
+    assert "holdfast medoids does better: 0.5% of the rows" in better["text"]
+    assert better["command"] == "holdfast report wine.csv -k 4 --method medoids"
+    better = verdict_of(WARD, medoids, cost=100.0)["better"]
+    assert better["command"] == "HierarchicalKMedian(4, method='medoids').fit(X)"
+
+
+def test_better_peer_is_named_in_python():
+    ward = method("ward", "Ward linkage", 0.02, 90.0)
+    better = verdict_of(ward, cost=100.0)["better"]
+    assert "Ward linkage does better" in better["text"]
+    assert "10% lower k-median cost" in better["text"]
+    assert better["command"] == "holdfast.clusterers.METHODS['ward'].build().fit(X, seed=0).cut(4)"
+
+
+@pytest.mark.parametrize(
+    ("moved", "cost"),
+    [(0.1, 80.0), (0.005, 130.0), (0.0199, 100.0)],
+    ids=["closer but clearly less stable", "more stable but costly", "no clear difference"],
+)
+def test_mixed_results_are_not_called_better(moved, cost):
+    peer = method("ward", "Ward linkage", moved, cost)
+    assert verdict_of(peer, cost=100.0)["better"] is None
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"),
     [
         (0, "0%"),
         (0.00001, "<0.01%"),
@@ -75,8 +179,8 @@ def test_without_peers_the_sentence_stands_alone():
         (1, "100%"),
     ],
 )
-def test_shares_are_short_and_never_a_false_zero(share, text):
-    assert format_share(share) == text
+def test_fractions_are_short_and_never_a_false_zero(fraction, text):
+    assert format_fraction(fraction) == text
 
 
 def test_missing_numbers_are_none():

@@ -145,7 +145,7 @@ def _read(
 ) -> "tuple[Dataset, NDArray[np.float64]]":
     from holdfast.cli.dataset import announce, prepare_table
     from holdfast.cli.tables import read_table
-    from holdfast.report.sampling import keyed_sample
+    from holdfast.report.inputs import keyed_sample
 
     dataset = prepare_table(read_table(path, read, console), column, console)
     announce(dataset, console)

@@ -12,6 +12,8 @@ from holdfast.cli.options import TalkOptions
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from holdfast._machine.progress import Shown
+
 __all__ = ["EXAMPLES", "demo"]
 
 EXAMPLES = ("holdfast demo --data wine.csv",)
@@ -53,7 +55,7 @@ def demo(
     check_targets({"demo": (page, ())}, force=force, inputs=())
 
     @contextmanager
-    def show() -> "Iterator[library.Progress]":
+    def show() -> "Iterator[Shown]":
         with console.bar("comparing") as bar:
             yield bar.follow if console.shows_bars else False
 

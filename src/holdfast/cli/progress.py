@@ -33,10 +33,11 @@ class Bar:
     def rename(self, what: str) -> None:
         """Say what is being done now."""
 
-    def follow(self, what: str, done: float, total: float) -> None:
+    def follow(self, what: str, done: float, total: float | None) -> None:
         """Say what is being done, and how far the work is."""
         self.rename(what)
-        self.update(done, total)
+        if total is not None:
+            self.update(done, total)
 
     def restart(self) -> None:
         """Start the clock again: what was done so far says nothing about the time left."""

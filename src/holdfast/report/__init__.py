@@ -1,12 +1,11 @@
-"""One self-contained page about a clustering: how it looks, how steady it is, what to look at.
+"""One self-contained page about a clustering: its segments, how stable they are, how they were found.
 
-Data flow: arguments -> `inputs` (validated) -> `summarise` (one file a part of the page: `explorer`
-with `nodes` and `points`, `comparison`, `rows`, `choosing`, `verdict`, `made`) -> a plain dictionary
--> `page` (templates) -> HTML. docs/report.md has the shape of the dictionary.
+Data flow: arguments -> `inputs` (validated) -> `build` -> one plain dictionary, each part from a
+file of its own (`segments`, `comparison`, `rows`, `choosing`, `verdict`) -> `page` (templates) ->
+HTML. docs/report.md describes the dictionary.
 """
 
-from holdfast.clusterers import METHODS
-from holdfast.report.build import build_report
-from holdfast.report.model import Report
+from holdfast.report.build import build_report, build_sensitivity_report
+from holdfast.report.page import Report
 
-__all__ = ["METHODS", "Report", "build_report"]
+__all__ = ["Report", "build_report", "build_sensitivity_report"]

@@ -1,114 +1,280 @@
 """build_report: rows -> inputs -> dictionary -> Report."""
 
-from collections.abc import Callable, Mapping, Sequence
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
+from holdfast._machine.progress import Progress, Shown
 from holdfast.estimator import HierarchicalKMedian
-from holdfast.report.inputs import check_inputs
-from holdfast.report.model import Report
-from holdfast.report.summarise import summarise
+from holdfast.hierarchy import Hierarchy
+from holdfast.report.choosing import choose_epsilon, choose_k, count_epsilon_fits, count_k_fits
+from holdfast.report.comparison import compare_methods, count_fits, list_interval, name_amount
+from holdfast.report.inputs import Inputs, check_inputs
+from holdfast.report.page import Report, list_numbers
+from holdfast.report.rows import count_refits, find_rows, named_rows
+from holdfast.report.segments import choose_columns, count_bootstraps, summarise_segments
+from holdfast.report.verdict import compose_verdict
+from holdfast.stability import SensitivityResult
 
-__all__ = ["build_report"]
+__all__ = ["build_report", "build_sensitivity_report"]
+
+FORMAT = 2
+"""Version of the dictionary's layout."""
+
+MAX_COLUMNS = 12
+"""Columns shown: those that differ most between clusters."""
 
 DELETES = (1, 0.01, 0.05, 0.1, 0.2)
+
+_PACKAGES = ("holdfast", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def build_report(
     X: ArrayLike,
     *,
     n_clusters: int = 8,
+    estimator: HierarchicalKMedian | None = None,
+    methods: Sequence[str] | Mapping[str, Any] | None = None,
     names: Sequence[str] | None = None,
     ids: Sequence[Any] | None = None,
     values: ArrayLike | None = None,
-    estimator: HierarchicalKMedian | None = None,
-    methods: Sequence[str] | Mapping[str, Any] | None = None,
     delete: Sequence[int | float] = DELETES,
     trials: int = 30,
     repeats: int = 10,
     rows: bool = True,
     title: str = "Clustering report",
     command: str | None = None,
+    preparation: Sequence[str] = (),
     n_jobs: int = -1,
     random_state: Any = 0,
-    progress: bool | Callable[[str, float, float], None] = False,
+    progress: Shown = False,
 ) -> Report:
-    """Cluster the rows, measure how steady that is, and put it on one page.
+    """Cluster the rows, measure how stable the clusters are, and describe both on one page.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        At least 8 rows, standardised where columns have different units.
+        At least 8 rows. Standardize columns that have different units. A data frame's column names
+        and index are used as `names` and `ids`.
     n_clusters : int, default=8
-        The cut that is measured and shown first; at most half the rows, and at most 32.
-    names : sequence of str, default=None
-        Of the columns.
-    ids : sequence, default=None
-        Of the rows; None counts them from 0.
-    values : array-like of shape (n_samples, n_features), default=None
-        The rows as they are to be shown, where `X` was scaled or filled in: NaN is shown as missing.
-        None shows `X`.
+        The cut that is measured and shown first: at most half the rows, and at most 32.
     estimator : HierarchicalKMedian, default=None
-        The clusterer; its `n_clusters`, `max_centers` and `random_state` are set by the report.
+        The clusterer. Its `n_clusters`, `max_centers` and `random_state` are set by the report.
     methods : sequence of str, or mapping of str to clusterer, default=None
-        What to compare with: short names of `holdfast.report.METHODS` and "other_cost" (the
-        estimator with the other cost), or names and clusterers as for `average_sensitivity`. None
-        is the other cost, Ward, average, complete and single linkage and bisecting k-means.
+        Methods to compare with: names from `holdfast.clusterers.METHODS`, or names and clusterers
+        as for `average_sensitivity`. None compares the three methods of holdfast, Ward, average,
+        complete and single linkage, and bisecting k-means.
+    names : sequence of str, default=None
+        Names of the columns.
+    ids : sequence, default=None
+        Names of the rows. None numbers them from 0.
+    values : array-like of shape (n_samples, n_features), default=None
+        The rows in their original units, where `X` was scaled or filled in; NaN is shown as
+        missing. None shows `X`.
     delete : sequence of int or float
-        Rows that go, as for `average_sensitivity`. The verdict speaks of 5% where that is among
-        them, otherwise of the largest. Amounts that leave fewer than two rows a cluster are left
-        out.
+        Amounts of rows to remove, as for `average_sensitivity`. The verdict is about 5% if that is
+        among them, otherwise about the largest. Amounts that leave fewer than two rows a cluster
+        are dropped.
     trials : int, default=30
-        Perturbed data sets for each number; half as many for methods that are fitted anew for
+        Perturbed data sets for each number; half as many for methods that are fitted again for
         each k.
     repeats : int, default=10
-        Seeds of the report's own clusterer; other randomised methods get at most 5.
+        Random states of the report's own method. Other randomized methods get at most 5.
     rows : bool, default=True
         False leaves out everything about single rows: values, names, points, centers.
-    title, command : str
-        For the page; the command that makes it again, None for the Python call.
+    title : str, default="Clustering report"
+        Title of the page.
+    command : str, default=None
+        The command that makes the page again. None shows the Python call.
+    preparation : sequence of str, default=()
+        What was done to the data before, one sentence each, for the page.
     n_jobs : int, default=-1
         As for `average_sensitivity`.
     random_state : int, RandomState, Generator or None, default=0
-        One 64-bit seed comes out of it. The page shows the hierarchy of this seed.
+        Determines a 64-bit seed. The page shows the hierarchy of this seed.
     progress : bool or callable, default=False
-        True shows the time left of each step on standard error. A function is called with what
-        is being done, and how much of how much of the whole is done.
+        True writes progress to standard error. A callable is called with what is being done, and
+        how much of how much is done.
 
     Returns
     -------
     Report
-        With `to_html`, `to_json`, `to_dict` and `verdict`. A function of the arguments alone: it
-        holds neither date nor duration.
+        With `show`, `to_html`, `to_json`, `to_dict` and `verdict`. It depends on the arguments
+        alone and contains neither a date nor a duration.
 
     Notes
     -----
-    The hierarchy, its own sensitivity, its clusters and rows are measured on all rows. Methods are
-    compared, and epsilon is tuned, on at most 1,000 rows, a sample keyed by their content; the page
-    says so.
+    The hierarchy and its clusters are described on all rows. Methods are compared, and k and epsilon
+    are examined, on at most 1,000 rows: a sample keyed by content. The page says so.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from holdfast.report import build_report
+    >>> from holdfast import build_report
     >>> X = np.random.RandomState(0).normal(size=(60, 2))
     >>> report = build_report(X, n_clusters=3, methods=["ward"], trials=5, repeats=2, n_jobs=1)
-    >>> report.to_dict()["explorer"]["k"]
+    >>> report.to_dict()["segments"]["k"]
     3
     """
+    if command is None:
+        command = (
+            f"holdfast.build_report(X, n_clusters={n_clusters}, trials={trials}, "
+            f"repeats={repeats}, ...)"
+        )
     inputs = check_inputs(
         X, n_clusters=n_clusters, names=names, ids=ids, values=values, estimator=estimator,
         methods=methods, delete=delete, trials=trials, repeats=repeats, n_jobs=n_jobs,
-        random_state=random_state, rows=rows, title=title,
-        command=_describe_call(n_clusters, trials, repeats) if command is None else command,
-        progress=progress,
+        random_state=random_state, rows=rows, title=title, command=command,
+        preparation=preparation, progress=progress,
     )  # fmt: skip
-    return Report(summarise(inputs))
+    return Report(_summarise(inputs))
 
 
-def _describe_call(n_clusters: int, trials: int, repeats: int) -> str:
+def _summarise(inputs: Inputs) -> dict[str, Any]:
+    """Compute every part of the page: strings, numbers, lists, dictionaries and None only."""
+    fitted = clone(inputs.estimator).fit(inputs.rows)
+    hierarchy: Hierarchy = fitted.hierarchy_
+    columns = choose_columns(inputs, hierarchy.cut(inputs.k), MAX_COLUMNS)
+    work = _plan_work(inputs)
+    with Progress(inputs.progress, sum(work.values()), "rounds", "measuring") as progress:
+        comparison = compare_methods(inputs, progress)
+        found = None
+        if inputs.show_rows:
+            part = progress.part("finding rows to look at", work["rows"])
+            found = find_rows(inputs, hierarchy, columns, part)
+            progress.advance(work["rows"])
+        part = progress.part("measuring each segment", work["segments"])
+        segments = summarise_segments(inputs, hierarchy, columns, named_rows(found), part)
+        progress.advance(work["segments"])
+        about_k = choose_k(inputs, progress.part("choosing k", work["k"]))
+        progress.advance(work["k"])
+        part = progress.part("examining epsilon", work["epsilon"])
+        about_epsilon = choose_epsilon(inputs, fitted.epsilon_, part)
+        progress.advance(work["epsilon"])
+    return {
+        "format": FORMAT,
+        "kind": "report",
+        "title": inputs.title,
+        "data": {
+            "n_rows": inputs.rows.shape[0],
+            "n_columns": inputs.rows.shape[1],
+            "names": list(inputs.names),
+            "columns": columns.tolist(),
+            "shows_rows": inputs.show_rows,
+            "preparation": list(inputs.preparation),
+        },
+        "verdict": compose_verdict(comparison, segments, inputs.command),
+        "segments": segments,
+        "comparison": comparison,
+        "rows": found,
+        "choosing": {"k": about_k, "epsilon": about_epsilon},
+        "provenance": _describe_provenance(inputs),
+    }
+
+
+def _plan_work(inputs: Inputs) -> dict[str, float]:
+    """Count the rounds of each part: fits on as many rows as methods are compared on."""
+    own = inputs.rows.shape[0] / inputs.sample.size
+    work = {method.name: float(count_fits(inputs, method)) for method in inputs.methods}
+    if inputs.show_rows:
+        work["rows"] = count_refits(inputs)
+    work["segments"] = own * count_bootstraps(inputs)
+    work["k"] = float(count_k_fits(inputs))
+    work["epsilon"] = float(count_epsilon_fits(inputs))
+    return work
+
+
+def _describe_provenance(inputs: Inputs) -> dict[str, Any]:
+    """Everything needed to make the page again. No date, no duration: equal inputs, equal page."""
+    parameters = inputs.estimator.get_params()
+    return {
+        "command": inputs.command,
+        "seed": str(inputs.seed),  # 64 bits do not fit a number of JavaScript
+        "parameters": {name: str(value) for name, value in parameters.items()},
+        "measurements": {
+            "trials": inputs.trials,
+            "random states": inputs.repeats,
+            "rows removed": ", ".join(name_amount(amount) for amount in inputs.deletes),
+            "methods": ", ".join(method.title for method in inputs.methods),
+            "rows compared on": int(inputs.sample.size),
+        },
+        "versions": _list_versions(),
+    }
+
+
+def _list_versions() -> dict[str, str]:
+    """Python and the packages that determine the numbers."""
+    return {"Python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
+
+
+def build_sensitivity_report(result: SensitivityResult) -> Report:
+    """Put a result of `average_sensitivity` on a page of its own.
+
+    Parameters
+    ----------
+    result : SensitivityResult
+
+    Returns
+    -------
+    Report
+    """
+    n_ks = len(result.n_clusters)
+    lines = [list_interval(result, [c], range(n_ks)) for c in range(len(result.changes))]
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "kind": "sensitivity",
+        "title": f"Average sensitivity of {result.clusterer}",
+        "verdict": {
+            "headline": None,
+            "sentence": _describe_sensitivity(result),
+            "findings": [],
+            "numbers": [],
+            "better": None,
+        },
+        "sensitivity": {
+            "clusterer": result.clusterer,
+            "measure": result.measure,
+            "changes": list(result.changes),
+            "n_clusters": list(result.n_clusters),
+            "floor": list_numbers(result.floor),
+            "lines": lines,
+        },
+        "provenance": {
+            "command": None,
+            "seed": None,
+            "parameters": {
+                "clusterer": result.clusterer,
+                "measure": result.measure,
+                "coupling": result.coupling,
+            },
+            "measurements": {
+                "trials": result.matched.shape[2],
+                "random states": ", ".join(str(seed) for seed in result.seeds),
+                "every row removed in turn": "yes" if result.exhaustive else "no",
+                "failed fits": len(result.failures),
+                "complete": result.note or "yes",
+            },
+            "versions": _list_versions(),
+        },
+    }
+    return Report(content)
+
+
+def _describe_sensitivity(result: SensitivityResult) -> str:
+    """State the first number, in the unit of the measure."""
+    value, error = float(result.mean[0, 0]), float(result.standard_error[0, 0])
+    shown = f"{value:.4g} ± {error:.2g}"
+    if result.measure == "moved_fraction":
+        what = f"{100 * value:.3g}% ± {100 * error:.2g}% of the remaining rows change cluster"
+    elif result.measure == "moved":
+        what = f"{shown} rows are lost from matched clusters"
+    else:
+        what = f"the symmetric difference of matched clusters is {shown} rows"
     return (
-        f"holdfast.report.build_report(X, n_clusters={n_clusters}, trials={trials}, "
-        f"repeats={repeats}, ...)"
+        f"{result.clusterer}, {result.changes[0]}, k = {result.n_clusters[0]}: {what}. The smallest "
+        f"possible value is {float(result.floor[0]):.4g}."
     )

@@ -1,41 +1,34 @@
-"""Part 5: which k and which epsilon, and why."""
+"""The choice of k and epsilon: curves, a suggestion, and its reason."""
 
 from typing import Any
 
 import numpy as np
 
-from holdfast.parameters import settings_for
+from holdfast._machine.progress import Shown
 from holdfast.report.inputs import Inputs
-from holdfast.report.numbers import format_share, list_numbers, round_number
+from holdfast.report.page import format_fraction, list_numbers, round_number
 from holdfast.stability import Suggestion, suggest_k, tune_epsilon
 
-__all__ = ["count_searched_fits", "summarise_choosing"]
+__all__ = ["choose_epsilon", "choose_k", "count_epsilon_fits", "count_k_fits", "explain_k"]
 
 _MAX_COST_RATIO = 1.1
-_TRIALS = 40  # of the Euclidean cost, for each epsilon
-_SEARCHED = 11  # values of epsilon
-_EPSILONS = {"tree": (0.01, 100.0), "medoids": (0.001, 10.0), "means": (0.001, 10.0)}
+_EPSILON_TRIALS = 20  # for each epsilon, where every trial is a fit
+_EPSILON_SEEDS = 3
+_EPSILON_COUNT = 11  # values that the search tries
+_EPSILON_RANGE = {"tree": (0.01, 100.0), "medoids": (0.001, 10.0), "means": (0.001, 10.0)}
 
 
-def summarise_choosing(inputs: Inputs) -> dict[str, Any]:
-    """Curves against k and epsilon, each with a suggestion and its reason."""
-    inputs.course.start("choosing k")
-    about_k = _summarise_k(inputs)
-    inputs.course.start("choosing epsilon")
-    return {"k": about_k, "epsilon": _summarise_epsilon(inputs)}
+def count_k_fits(inputs: Inputs) -> int:
+    """Return how many fits `choose_k` takes."""
+    return inputs.trials * inputs.repeats
 
 
-def count_searched_fits(inputs: Inputs) -> int:
-    """How many fits the search for epsilon takes, about: those of the tree follow from one."""
-    trials = 1 if inputs.estimator.method == "tree" else _TRIALS
-    return _SEARCHED * (trials + 1) * min(inputs.repeats, 5)
-
-
-def _summarise_k(inputs: Inputs) -> dict[str, Any]:
+def choose_k(inputs: Inputs, progress: Shown) -> dict[str, Any]:
+    """Measure movement against k on the compared rows."""
     suggestion = suggest_k(
-        inputs.estimator, inputs.rows, inputs.ks, delete=inputs.main_delete, trials=inputs.trials,
-        repeats=inputs.repeats, n_jobs=inputs.n_jobs, random_state=inputs.seed,
-        progress=inputs.progress,
+        inputs.estimator, inputs.rows[inputs.sample], inputs.ks, delete=inputs.main_delete,
+        trials=inputs.trials, repeats=inputs.repeats, n_jobs=inputs.n_jobs,
+        random_state=inputs.seed, progress=progress,
     )  # fmt: skip
     interval = np.minimum(suggestion.result.interval()[0], 1.0)  # no more than all rows
     return {
@@ -52,47 +45,53 @@ def _summarise_k(inputs: Inputs) -> dict[str, Any]:
 
 
 def _pick(suggestion: Suggestion) -> int | None:
-    """Return the steadiest k that stands out from its neighbours, the smallest one set aside."""
+    """Return the most stable k that is clearly better than its neighbors, never the smallest."""
     clear = [k for k, c in zip(suggestion.best, suggestion.clear, strict=True) if c]
     inner = [k for k in clear if k != suggestion.n_clusters[0]]
     return inner[0] if inner else None
 
 
 def explain_k(suggestion: Suggestion) -> str:
-    """Why this k, in words."""
+    """Explain the suggested k, or why there is none."""
     picked = _pick(suggestion)
     first = suggestion.n_clusters[0]
+    advice = "Choose k for your purpose, and check how well each cluster is found again."
     if picked is None and first in suggestion.best:
         return (
-            f"No k moves clearly less than both its neighbours. k = {first}, the smallest tried, "
-            f"moves least, but few clusters are steady for most data: that says little. Choose by "
-            f"use, and look at how well each cluster is found again."
+            f"No k moves clearly less than both of its neighbors. The smallest one, k = {first}, "
+            f"moves least, but most data are stable in few clusters. {advice}"
         )
     if picked is None:
-        return (
-            "No k moves clearly less than its neighbours: the data have no preferred number of "
-            "clusters in this range. Choose by use, and look at how well each cluster is found "
-            "again."
-        )
+        return f"No k moves clearly less than its neighbors. {advice}"
     index = suggestion.n_clusters.index(picked)
-    share = format_share(float(suggestion.mean[index]))
-    sides = "both neighbours" if index < len(suggestion.n_clusters) - 1 else "its neighbour"
+    fraction = format_fraction(float(suggestion.mean[index]))
+    sides = "both neighbors" if index < len(suggestion.n_clusters) - 1 else "its neighbor"
     return (
-        f"At k = {picked}, {share} of the rows that stay change cluster, less than at {sides} by "
+        f"At k = {picked}, {fraction} of the remaining rows change cluster: less than at {sides}, by "
         f"more than two standard errors."
     )
 
 
-def _summarise_epsilon(inputs: Inputs) -> dict[str, Any]:
-    """Measured on the compared rows, without one row at a time."""
+def count_epsilon_fits(inputs: Inputs) -> int:
+    """Return how many fits the search for epsilon takes; those of the tree follow from one."""
+    trials = 1 if inputs.estimator.method == "tree" else _EPSILON_TRIALS
+    return _EPSILON_COUNT * (trials + 1) * min(inputs.repeats, _EPSILON_SEEDS)
+
+
+def choose_epsilon(inputs: Inputs, epsilon: float, progress: Shown) -> dict[str, Any]:
+    """Measure movement and cost against epsilon on the compared rows, one row removed at a time.
+
+    `epsilon` is the one that the clustering on the page was made with.
+    """
     estimator = inputs.estimator
     search = tune_epsilon(
-        estimator, inputs.rows[inputs.compared], inputs.k, max_cost_ratio=_MAX_COST_RATIO,
-        epsilon_range=_EPSILONS[estimator.method], factor=3.2, refinements=2,
-        trials="all" if estimator.method == "tree" else _TRIALS, repeats=min(inputs.repeats, 5),
-        measure="moved", n_jobs=inputs.n_jobs, random_state=inputs.seed, progress=inputs.progress,
+        estimator, inputs.rows[inputs.sample], inputs.k, max_cost_ratio=_MAX_COST_RATIO,
+        epsilon_range=_EPSILON_RANGE[estimator.method], factor=3.2, refinements=2,
+        trials="all" if estimator.method == "tree" else _EPSILON_TRIALS,
+        repeats=min(inputs.repeats, _EPSILON_SEEDS), measure="moved", n_jobs=inputs.n_jobs,
+        random_state=inputs.seed, progress=progress,
     )  # fmt: skip
-    # "moved" counts the row that goes; the page speaks of the others.
+    # "moved" counts the removed row; the page counts the others.
     return {
         "epsilon": list_numbers(search.epsilons, 3),
         "moved": list_numbers(search.sensitivity - 1.0, 4),
@@ -100,21 +99,20 @@ def _summarise_epsilon(inputs: Inputs) -> dict[str, Any]:
         "cost_ratio": list_numbers(search.cost_ratio, 4),
         "limit": _MAX_COST_RATIO,
         "suggested": None if search.epsilon is None else round_number(search.epsilon, 3),
-        "used": round_number(settings_for(estimator, inputs.rows).epsilon),
-        "n_rows": int(inputs.compared.size),
-        "reason": explain_epsilon(search.epsilon),
+        "used": round_number(epsilon),
+        "n_rows": int(inputs.sample.size),
+        "reason": _explain_epsilon(search.epsilon),
     }
 
 
-def explain_epsilon(epsilon: float | None) -> str:
-    """Why this epsilon, in words."""
+def _explain_epsilon(epsilon: float | None) -> str:
     limit = round(100 * (_MAX_COST_RATIO - 1))
     if epsilon is None:
         return (
-            f"No epsilon tried keeps the k-median cost within {limit}% of that of greedy centers "
-            f"(epsilon 0) with the same seeds."
+            f"With every epsilon tried, the k-median cost is more than {limit}% higher than with "
+            f"epsilon 0 (greedy centers) and the same seeds."
         )
     return (
-        f"Epsilon {epsilon:.3g} moves least among the values tried whose k-median cost is at most "
-        f"{limit}% above that of greedy centers (epsilon 0) with the same seeds."
+        f"Of the values tried whose k-median cost is at most {limit}% higher than with epsilon 0 "
+        f"(greedy centers) and the same seeds, {epsilon:.3g} moves least."
     )

@@ -1,136 +1,69 @@
-"""Part 3: how much each method moves, and what it costs."""
+"""The comparison: how much each method moves when rows are removed, and what it costs."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.clusterers import Clusterer
-from holdfast.report.inputs import Inputs
-from holdfast.report.methods import OURS
-from holdfast.report.numbers import list_numbers, round_number
+from holdfast._machine.progress import Progress
+from holdfast.report.inputs import HOLDFAST_METHODS, ComparedMethod, Inputs
+from holdfast.report.page import list_numbers, round_number
 from holdfast.stability import SensitivityResult, average_sensitivity, mean_cost
 from holdfast.stability.keys import repeat_seeds
 
-__all__ = ["MEASURE", "count_fits", "list_interval", "summarise_comparison"]
+__all__ = ["MEASURE", "compare_methods", "count_fits", "list_interval", "name_amount"]
 
 MEASURE = "moved_fraction"
 
-_PEER_REPEATS = 5  # seeds of other randomised methods, whose fits take longer
+_REFERENCE = "ward"  # costs are given relative to it where it is compared
+_PEER_REPEATS = 5  # seeds of other randomized methods, whose fits take longer
 _FEW_KS = 4  # for clusterers that are fitted again for each k
 
 
-def summarise_comparison(inputs: Inputs) -> dict[str, Any]:
-    """Sensitivity against deletions and against k, and the cost, for every method."""
-    rows = inputs.rows[inputs.compared]
-    methods, left_out = [], []
-    for name, clusterer in inputs.methods.items():
-        inputs.course.start(f"measuring {name}")
+def compare_methods(inputs: Inputs, progress: Progress) -> dict[str, Any]:
+    """Measure every method on the same rows: movement against deletions and k, and the cost."""
+    rows = inputs.rows[inputs.sample]
+    measured, left_out = [], []
+    for method in inputs.methods:
+        finished = progress.done + count_fits(inputs, method)
         try:
-            methods.append(_measure_method(inputs, name, clusterer, rows))
+            measured.append(_measure_method(inputs, method, rows, progress))
         except RuntimeError as error:  # every fit of this method failed
-            if name == OURS:
+            if method.is_own:
                 raise
-            left_out.append({"name": name, "reason": str(error)})
+            left_out.append({"name": method.name, "title": method.title, "reason": str(error)})
+        progress.advance(finished - progress.done)  # what a failed method left undone
+    reference = next((m for m in measured if m["name"] == _REFERENCE), measured[0])
+    for entry in measured:
+        _relate_costs(entry, reference)
     return {
         "measure": MEASURE,
         "k": inputs.k,
-        "main": _name_change(inputs.main_delete),
-        "deletes": _describe_deletes(inputs, rows.shape[0]),
+        "main": name_amount(inputs.main_delete),
+        "deletes": _describe_deletes(inputs),
         "trials": inputs.trials,
         "n_rows": rows.shape[0],
         "sampled_from": inputs.rows.shape[0] if inputs.is_sampled else None,
-        "methods": methods,
+        "cost_reference": reference["title"],
+        "methods": measured,
         "left_out": left_out,
     }
 
 
-def _describe_deletes(inputs: Inputs, n_rows: int) -> list[dict[str, Any]]:
-    """Name and number of rows of each change."""
-    return [
-        {
-            "name": _name_change(amount),
-            "rows": inputs.deleted_rows(amount, n_rows),
-            "share": round_number(inputs.deleted_rows(amount, n_rows) / n_rows, 4),
-        }
-        for amount in inputs.deletes
-    ]
-
-
-def _name_change(amount: float) -> str:
-    return f"{100 * amount:.6g}%" if isinstance(amount, float) else f"{amount}"
-
-
-def _measure_method(
-    inputs: Inputs, name: str, clusterer: Clusterer, rows: NDArray[np.float64]
-) -> dict[str, Any]:
-    """One method: a fit serves every k, or the curve against k has few of them."""
-    main = inputs.deletes.index(inputs.main_delete)
-    if clusterer.hierarchical:
-        ks = inputs.ks
-        result = _measure(inputs, clusterer, rows, ks, inputs.deletes)
-        deletions = list_interval(result, range(len(inputs.deletes)), [ks.index(inputs.k)])
-        against_k = list_interval(result, [main], range(len(ks)))
-    else:
-        ks = _few(inputs.ks, inputs.k)
-        result = _measure(inputs, clusterer, rows, (inputs.k,), inputs.deletes)
-        deletions = list_interval(result, range(len(inputs.deletes)), [0])
-        result = _measure(inputs, clusterer, rows, ks, (inputs.main_delete,))
-        against_k = list_interval(result, [0], range(len(ks)))
-    seeds = repeat_seeds(inputs.seed, _count_seeds(inputs, clusterer))
-    costs = mean_cost(clusterer, rows, n_clusters=ks, seeds=seeds)
-    at = ks.index(inputs.k)
-    return {
-        "name": name,
-        "ours": name == OURS or name.startswith(f"{OURS},"),
-        "against_deletions": deletions,
-        "against_k": {"k": list(ks), **against_k, "cost": list_numbers(costs)},
-        "moved": deletions["mean"][main],
-        "standard_error": deletions["standard_error"][main],
-        "low": deletions["low"][main],
-        "high": deletions["high"][main],
-        "cost": round_number(costs[at]),
-    }
-
-
-def _measure(
-    inputs: Inputs,
-    clusterer: Clusterer,
-    rows: NDArray[np.float64],
-    ks: tuple[int, ...],
-    deletes: tuple[int | float, ...],
-) -> SensitivityResult:
-    return average_sensitivity(
-        clusterer, rows, n_clusters=ks, delete=list(deletes),
-        trials=inputs.trials if clusterer.hierarchical else max(2, inputs.trials // 2),
-        repeats=_count_seeds(inputs, clusterer), measure=MEASURE, n_jobs=inputs.n_jobs,
-        random_state=inputs.seed, progress=inputs.progress,
-    )  # fmt: skip
-
-
-def count_fits(inputs: Inputs, clusterer: Clusterer) -> int:
-    """How many fits the comparison takes of one method, about."""
-    seeds = _count_seeds(inputs, clusterer) if clusterer.randomized else 1
-    if clusterer.hierarchical:
-        return seeds * inputs.trials * len(inputs.deletes)
-    return seeds * max(2, inputs.trials // 2) * (len(inputs.deletes) + _FEW_KS + 1)
-
-
-def _count_seeds(inputs: Inputs, clusterer: Clusterer) -> int:
-    is_own = clusterer is inputs.methods[OURS]
-    return inputs.repeats if is_own else min(inputs.repeats, _PEER_REPEATS)
-
-
-def _few(ks: tuple[int, ...], k: int) -> tuple[int, ...]:
-    spread = np.linspace(0, len(ks) - 1, min(_FEW_KS, len(ks))).round().astype(int)
-    return tuple(sorted({*(ks[j] for j in spread), k}))
+def count_fits(inputs: Inputs, method: ComparedMethod) -> int:
+    """Return how many fits the comparison takes of one method."""
+    seeds = _count_seeds(inputs, method) if method.clusterer.randomized else 1
+    n_changes = len(inputs.deletes)
+    if not method.clusterer.hierarchical:  # a fit for each k, and a curve against k of its own
+        n_changes += len(_spread_ks(inputs.ks, inputs.k))
+    return seeds * _count_trials(inputs, method) * n_changes
 
 
 def list_interval(result: SensitivityResult, changes: Any, ks: Any) -> dict[str, Any]:
-    """Mean, standard error and 95% interval along one line of the table of changes and ks."""
+    """List mean, standard error and 95% interval along one line of the table of changes and ks."""
     c, j = np.array(list(changes))[:, None], np.array(list(ks))[None, :]
     interval = result.interval()
-    if result.measure == "moved_fraction":
+    if result.measure == MEASURE:
         interval = np.minimum(interval, 1.0)  # no more than all rows
     return {
         "mean": list_numbers(result.mean[c, j], 4),
@@ -138,3 +71,110 @@ def list_interval(result: SensitivityResult, changes: Any, ks: Any) -> dict[str,
         "low": list_numbers(interval[c, j, 0], 4),
         "high": list_numbers(interval[c, j, 1], 4),
     }
+
+
+def name_amount(amount: float) -> str:
+    """Name an amount of rows: ``5%`` or ``1``."""
+    return f"{100 * amount:.6g}%" if isinstance(amount, float) else f"{amount}"
+
+
+def _describe_deletes(inputs: Inputs) -> list[dict[str, Any]]:
+    """Name, number and fraction of the rows that each change removes."""
+    return [
+        {
+            "name": name_amount(amount),
+            "rows": inputs.count_deleted(amount),
+            "fraction": round_number(inputs.count_deleted(amount) / inputs.sample.size, 4),
+        }
+        for amount in inputs.deletes
+    ]
+
+
+def _measure_method(
+    inputs: Inputs, method: ComparedMethod, rows: NDArray[np.float64], progress: Progress
+) -> dict[str, Any]:
+    """Measure one method. Without a hierarchy, the curve against k has few points."""
+    main = inputs.deletes.index(inputs.main_delete)
+    if method.clusterer.hierarchical:
+        ks = inputs.ks
+        result = _measure(inputs, method, rows, ks, inputs.deletes, progress)
+        deletions = list_interval(result, range(len(inputs.deletes)), [ks.index(inputs.k)])
+        against_k = list_interval(result, [main], range(len(ks)))
+    else:
+        ks = _spread_ks(inputs.ks, inputs.k)
+        result = _measure(inputs, method, rows, (inputs.k,), inputs.deletes, progress)
+        deletions = list_interval(result, range(len(inputs.deletes)), [0])
+        result = _measure(inputs, method, rows, ks, (inputs.main_delete,), progress)
+        against_k = list_interval(result, [0], range(len(ks)))
+    seeds = repeat_seeds(inputs.seed, _count_seeds(inputs, method))
+    costs = mean_cost(method.clusterer, rows, n_clusters=ks, seeds=seeds)
+    return {
+        "name": method.name,
+        "title": method.title,
+        "kind": _kind(method),
+        "against_deletions": deletions,
+        "against_k": {"k": list(ks), **against_k, "cost": list_numbers(costs)},
+        "moved": deletions["mean"][main],
+        "standard_error": deletions["standard_error"][main],
+        "low": deletions["low"][main],
+        "high": deletions["high"][main],
+        "cost": round_number(costs[ks.index(inputs.k)]),
+    }
+
+
+def _kind(method: ComparedMethod) -> str:
+    """Return "own" for the method on the page, "holdfast" for its siblings, else "other"."""
+    if method.is_own:
+        return "own"
+    return "holdfast" if method.name in HOLDFAST_METHODS else "other"
+
+
+def _relate_costs(entry: dict[str, Any], reference: dict[str, Any]) -> None:
+    """Add costs as multiples of the reference's; None where it has none."""
+    entry["relative_cost"] = _ratio(entry["cost"], reference["cost"])
+    known = dict(zip(reference["against_k"]["k"], reference["against_k"]["cost"], strict=True))
+    own = entry["against_k"]
+    own["relative_cost"] = [
+        _ratio(cost, known.get(k)) for k, cost in zip(own["k"], own["cost"], strict=True)
+    ]
+
+
+def _ratio(value: float, reference: float | None) -> float | int | None:
+    if reference is None:
+        return None
+    if reference == 0.0:  # rows at no more places than clusters
+        return 1 if value == 0.0 else None
+    return round_number(value / reference, 4)
+
+
+def _measure(
+    inputs: Inputs,
+    method: ComparedMethod,
+    rows: NDArray[np.float64],
+    ks: tuple[int, ...],
+    deletes: tuple[int | float, ...],
+    progress: Progress,
+) -> SensitivityResult:
+    trials, repeats = _count_trials(inputs, method), _count_seeds(inputs, method)
+    n_fits = trials * len(deletes) * (repeats if method.clusterer.randomized else 1)
+    n_fits *= 1 if method.clusterer.hierarchical else len(ks)
+    result = average_sensitivity(
+        method.clusterer, rows, n_clusters=ks, delete=list(deletes), trials=trials,
+        repeats=repeats, n_jobs=inputs.n_jobs, random_state=inputs.seed,
+        progress=progress.part(f"measuring {method.title}", n_fits),
+    )  # fmt: skip
+    progress.advance(n_fits)
+    return result
+
+
+def _count_trials(inputs: Inputs, method: ComparedMethod) -> int:
+    return inputs.trials if method.clusterer.hierarchical else max(2, inputs.trials // 2)
+
+
+def _count_seeds(inputs: Inputs, method: ComparedMethod) -> int:
+    return inputs.repeats if method.is_own else min(inputs.repeats, _PEER_REPEATS)
+
+
+def _spread_ks(ks: tuple[int, ...], k: int) -> tuple[int, ...]:
+    spread = np.linspace(0, len(ks) - 1, min(_FEW_KS, len(ks))).round().astype(int)
+    return tuple(sorted({*(ks[j] for j in spread), k}))

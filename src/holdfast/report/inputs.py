@@ -1,6 +1,6 @@
-"""What is asked of a report, checked once."""
+"""The arguments of a report, validated once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,63 +8,88 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from holdfast._machine.hash import seed_from
+from holdfast._machine.hash import combine_arrays, purpose_key, seed_from
 from holdfast._machine.progress import Shown
-from holdfast.clusterers import Clusterer
+from holdfast.clusterers import METHODS, Clusterer, as_clusterer
 from holdfast.estimator import HierarchicalKMedian
-from holdfast.report.course import Course, Notify
-from holdfast.report.methods import resolve_methods
-from holdfast.report.sampling import keyed_sample
 from holdfast.stability.perturb import Delete
 from holdfast.stability.plan import check_count, check_rows
 
-__all__ = ["COMPARED_ROWS", "MOST_CLUSTERS", "Inputs", "check_inputs"]
+__all__ = ["DEFAULT_METHODS", "SAMPLE_ROWS", "ComparedMethod", "Inputs", "check_inputs"]
+__all__ += ["keyed_sample"]
 
-MOST_CLUSTERS = 32
-"""Cuts that the page can show: eight colors times four shapes."""
+MAX_CLUSTERS = 32
+"""The most clusters that the page can tell apart: eight colors times four shapes."""
 
-COMPARED_ROWS = 1000
-"""Methods that need O(n^2) time or memory are compared on so many rows at most."""
+SAMPLE_ROWS = 1000
+"""Methods are compared on at most this many rows: some need O(n^2) time or memory."""
 
-LEAST_ROWS = 8
+MIN_ROWS = 8
+
+HOLDFAST_METHODS = ("means", "medoids", "tree")
+
+DEFAULT_METHODS = (
+    *HOLDFAST_METHODS, "ward", "average", "complete", "single", "bisecting_kmeans",
+)  # fmt: skip
+"""The methods that a report compares unless told otherwise."""
 
 Rows = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class ComparedMethod:
+    """One line of the comparison.
+
+    Attributes
+    ----------
+    name : str
+        The name in the registry, or the key of the caller's mapping.
+    title : str
+        The name on the page.
+    clusterer : Clusterer
+    is_own : bool
+        Whether it is the method whose clustering the page shows.
+    """
+
+    name: str
+    title: str
+    clusterer: Clusterer
+    is_own: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class Inputs:
-    """Everything the sections of a report are made from.
+    """Everything that the parts of a report are computed from.
 
     Attributes
     ----------
     rows : ndarray of shape (n, d), dtype float64
-        What is clustered.
+        The prepared rows, which are clustered.
     values : ndarray of shape (n, d), dtype float64
-        What is shown: the same rows in their own units; NaN where missing.
+        The same rows in their original units, which are shown; NaN where missing.
     names : tuple of str
-        Of the d columns.
+        Names of the d columns.
     ids : tuple of str or None
-        Of the n rows.
+        Names of the n rows.
     k, max_k : int
-        The cut that is measured, and the finest one shown.
+        The cut that is measured, and the finest cut that is shown.
     estimator : HierarchicalKMedian
         With `random_state` set to `seed`.
-    methods : dict
-        Name -> Clusterer; the first one is the estimator.
+    methods : tuple of ComparedMethod
+        The report's own method first.
     deletes : tuple of int or float
-        Ascending in rows.
+        Amounts of rows to remove, ascending.
     main_delete : int or float
-        What the verdict speaks of; one of `deletes`.
+        The one of `deletes` that the verdict is about.
     trials, repeats, n_jobs, seed : int
-    compared : ndarray of shape (m,), dtype int64
-        The rows that methods are compared on.
+    sample : ndarray of shape (m,), dtype int64
+        The rows on which methods are compared.
     show_rows : bool
-        Whether anything about a single row may be on the page.
+        Whether the page may contain anything about single rows.
     title, command : str
-    course : Course
-        Where the work stands; `listened` says whether anybody is told.
-    progress : bool or callable
-        For the functions of `holdfast.stability`: whether they show theirs, or whom they tell.
+    preparation : tuple of str
+        What was done to the data, one sentence each.
+    progress : bool or Listener
     """
 
     rows: Rows
@@ -74,19 +99,18 @@ class Inputs:
     k: int
     max_k: int
     estimator: HierarchicalKMedian
-    methods: dict[str, Clusterer]
+    methods: tuple[ComparedMethod, ...]
     deletes: tuple[int | float, ...]
     main_delete: int | float
     trials: int
     repeats: int
     n_jobs: int
     seed: int
-    compared: NDArray[np.int64]
+    sample: NDArray[np.int64]
     show_rows: bool
     title: str
     command: str
-    course: Course
-    listened: bool
+    preparation: tuple[str, ...]
     progress: Shown
 
     @property
@@ -97,16 +121,16 @@ class Inputs:
     @property
     def is_sampled(self) -> bool:
         """Whether methods are compared on fewer rows than there are."""
-        return bool(self.compared.size < self.rows.shape[0])
+        return bool(self.sample.size < self.rows.shape[0])
 
-    def deleted_rows(self, amount: float, n_rows: int | None = None) -> int:
-        """How many rows an amount is."""
-        n = self.rows.shape[0] if n_rows is None else n_rows
+    def count_deleted(self, amount: float) -> int:
+        """Return how many of the sampled rows an amount is."""
+        n = int(self.sample.size)
         return n - Delete(amount).check(n, 0)
 
 
 def check_inputs(
-    X: ArrayLike,
+    X: Any,
     *,
     n_clusters: int,
     names: Sequence[str] | None,
@@ -122,77 +146,142 @@ def check_inputs(
     rows: bool,
     title: str,
     command: str,
-    progress: bool | Notify,
+    preparation: Sequence[str],
+    progress: Shown,
 ) -> Inputs:
     """Validate the arguments of `build_report`."""
     for name, count in (("n_clusters", n_clusters), ("trials", trials), ("repeats", repeats)):
         check_count(name, count)
     if trials < 2:
         raise ValueError(
-            f"trials must be at least 2: one tells nothing of its error; got {trials}."
+            f"trials must be at least 2, so that a standard error can be given; got {trials}."
         )
+    names, ids = _names_of_frame(X, names, ids)
     clustered = np.ascontiguousarray(check_rows(X), dtype=np.float64)
     n, d = clustered.shape
-    if n < LEAST_ROWS:
-        raise ValueError(f"a report needs at least {LEAST_ROWS} rows; got {n}.")
-    _check_range(clustered)
-    most = n // 2
-    if not 2 <= n_clusters <= min(most, MOST_CLUSTERS):
-        raise ValueError(
-            f"n_clusters must be from 2 to {min(most, MOST_CLUSTERS)}: at most half the rows, and "
-            f"at most {MOST_CLUSTERS}, which is what the page can tell apart; got {n_clusters}."
-        )
+    max_k = _check_size(clustered, n_clusters)
     seed = seed_from(random_state)
     model = HierarchicalKMedian() if estimator is None else estimator
     if not isinstance(model, HierarchicalKMedian):
         raise TypeError(f"estimator must be a HierarchicalKMedian; got {type(model).__name__}.")
     model = clone(model).set_params(
-        n_clusters=int(n_clusters), random_state=seed, max_centers=min(most, MOST_CLUSTERS)
+        n_clusters=int(n_clusters), random_state=seed, max_centers=max_k
     )
     deletes = _check_deletes(delete, n, int(n_clusters))
-    course = Course(progress if callable(progress) else _say_nothing)
     return Inputs(
         rows=clustered,
         values=_check_values(values, clustered),
         names=_check_names(names, d),
         ids=_check_ids(ids, n),
         k=int(n_clusters),
-        max_k=min(most, MOST_CLUSTERS),
+        max_k=max_k,
         estimator=model,
-        methods=resolve_methods(methods, model),
+        methods=_resolve_methods(methods, model),
         deletes=deletes,
         main_delete=0.05 if 0.05 in deletes else deletes[-1],
         trials=int(trials),
         repeats=int(repeats),
         n_jobs=n_jobs,
         seed=seed,
-        compared=keyed_sample(clustered, COMPARED_ROWS, seed, "report: comparison"),
+        sample=keyed_sample(clustered, SAMPLE_ROWS, seed, "report: comparison"),
         show_rows=bool(rows),
         title=str(title),
         command=str(command),
-        course=course,
-        listened=callable(progress),
-        progress=course.tell if callable(progress) else progress,
+        preparation=tuple(preparation),
+        progress=progress,
     )
 
 
-def _check_range(rows: Rows) -> None:
-    """Reject values whose squared distances, summed over rows, are no longer numbers."""
+def keyed_sample(rows: Rows, size: int, seed: int, purpose: str) -> NDArray[np.int64]:
+    """Sample the rows with the smallest keys, where there are more than `size`.
+
+    A key is a hash of the seed and of the row's values, so a row stays in the sample when other
+    rows are added or removed, unless they displace it. Equal rows are taken in their order.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d), dtype float64
+    size : int
+    seed : int
+    purpose : str
+        Samples for different purposes are independent.
+
+    Returns
+    -------
+    ndarray of shape (min(n, size),), dtype int64
+        Row numbers, ascending.
+    """
+    n = rows.shape[0]
+    if n <= size:
+        return np.arange(n)
+    keys = np.full(n, purpose_key(seed, purpose), dtype=np.uint64)
+    for column in rows.T:
+        words = (column + 0.0).view(np.uint64)  # + 0.0: a negative zero is a zero
+        keys = combine_arrays(keys, words)
+    return np.sort(np.argsort(keys, kind="stable")[:size])
+
+
+def _names_of_frame(
+    X: Any, names: Sequence[str] | None, ids: Sequence[Any] | None
+) -> tuple[Sequence[str] | None, Sequence[Any] | None]:
+    """Take column names, and an index that is more than a count, from a data frame."""
+    if names is None and hasattr(X, "columns"):
+        names = [str(name) for name in X.columns]
+    index = getattr(X, "index", None)
+    if ids is None and index is not None and hasattr(index, "tolist"):
+        found = index.tolist()
+        ids = None if found == [*range(len(found))] else found
+    return names, ids
+
+
+def _check_size(rows: Rows, n_clusters: int) -> int:
+    """Return the finest cut of the page; refuse what the report cannot measure or show."""
+    n = rows.shape[0]
+    if n < MIN_ROWS:
+        raise ValueError(f"a report needs at least {MIN_ROWS} rows; got {n}.")
     with np.errstate(over="ignore"):
-        largest = rows.shape[0] * (np.ptp(rows, axis=0) ** 2).sum()
+        largest = n * (np.ptp(rows, axis=0) ** 2).sum()
     if not np.isfinite(largest):
         raise ValueError(
-            f"X has values up to {np.abs(rows).max():.3g}, too large for sums of squared distances; "
-            f"divide its columns by their standard deviation first."
+            f"X has values up to {np.abs(rows).max():.3g}, too large for sums of squared distances. "
+            f"Divide each column by its standard deviation first."
         )
+    max_k: int = min(n // 2, MAX_CLUSTERS)
+    if not 2 <= n_clusters <= max_k:
+        raise ValueError(
+            f"n_clusters must be between 2 and {max_k} (at most half the rows, and at most "
+            f"{MAX_CLUSTERS}, which is what the page can tell apart); got {n_clusters}."
+        )
+    return max_k
 
 
-def _say_nothing(what: str, done: float, total: float) -> None:
-    pass
+def _resolve_methods(methods: Any, estimator: HierarchicalKMedian) -> tuple[ComparedMethod, ...]:
+    """List what is compared: the report's own method first, each method once."""
+    own = METHODS[estimator.method]
+    found = {
+        own.name: ComparedMethod(
+            own.name, own.title, as_clusterer(estimator, name=own.title), is_own=True
+        )
+    }
+    if isinstance(methods, Mapping):
+        for key, clusterer in methods.items():
+            if key in (own.name, own.title):
+                raise ValueError(f"{key!r} is the report's own method; choose another name.")
+            found[str(key)] = ComparedMethod(str(key), str(key), as_clusterer(clusterer))
+        return tuple(found.values())
+    for name in DEFAULT_METHODS if methods is None else methods:
+        if name not in METHODS:
+            raise ValueError(
+                f"methods must be a mapping of names to clusterers, or names among "
+                f"{', '.join(METHODS)}; got {name!r}."
+            )
+        method = METHODS[name]
+        found.setdefault(name, ComparedMethod(name, method.title, method.build()))
+    return tuple(found.values())
 
 
 def _check_deletes(delete: Sequence[int | float], n_rows: int, k: int) -> tuple[int | float, ...]:
-    """Ascending, each number of rows once; those that leave too few rows are refused."""
+    """Sort the amounts, each number of rows once; drop those that leave too few rows."""
     amounts: list[Any] = list(delete) if isinstance(delete, list | tuple) else [delete]
     counts: dict[int, int | float] = {}
     for amount in amounts:
@@ -200,9 +289,9 @@ def _check_deletes(delete: Sequence[int | float], n_rows: int, k: int) -> tuple[
         if left < 2 * k and len(amounts) == 1:
             raise ValueError(
                 f"delete={amount!r} leaves {left} of {n_rows} rows, too few for {k} clusters; "
-                f"delete fewer."
+                f"delete fewer rows."
             )
-        # 5% goes before a count that comes to the same: the verdict speaks of it.
+        # 5% comes before a count that is the same number of rows: the verdict is about 5%.
         if left >= 2 * k and (amount == 0.05 or n_rows - left not in counts):
             counts[n_rows - left] = amount
     if not counts:
@@ -224,7 +313,7 @@ def _check_names(names: Sequence[str] | None, n_columns: int) -> tuple[str, ...]
         return tuple(f"column {j}" for j in range(n_columns))
     if len(names) != n_columns:
         raise ValueError(f"names must have one for each of {n_columns} columns; got {len(names)}.")
-    return tuple(shorten(name) for name in names)
+    return tuple(_shorten(name) for name in names)
 
 
 def _check_ids(ids: Sequence[Any] | None, n_rows: int) -> tuple[str, ...] | None:
@@ -232,10 +321,10 @@ def _check_ids(ids: Sequence[Any] | None, n_rows: int) -> tuple[str, ...] | None
         return None
     if len(ids) != n_rows:
         raise ValueError(f"ids must have one for each of {n_rows} rows; got {len(ids)}.")
-    return tuple(shorten(name) for name in ids)
+    return tuple(_shorten(name) for name in ids)
 
 
-def shorten(name: Any, most: int = 120) -> str:
-    """Text of a name, cut off where no table could show it."""
+def _shorten(name: Any, most: int = 120) -> str:
+    """Return the text of a name, cut where no table could show it."""
     text = str(name)
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,35 +1,133 @@
-"""The dictionary -> one HTML file that holds everything and asks nobody for anything.
+"""The dictionary -> one HTML file that contains everything and requests nothing.
 
-Style and script are known before any data: the page's Content-Security-Policy names their hashes,
-so that no other script could run even if one got in, and forbids every request. The data are JSON
-text inside a ``script`` element that no browser executes.
+Style and script are fixed before any data are known: the page's Content-Security-Policy lists their
+hashes, so no other script can run even if one got in, and it forbids every request. The data are
+JSON text inside a ``script`` element that no browser executes.
 """
 
 import base64
 import hashlib
 import html
 import json
+import math
+import os
+import sys
+import tempfile
+import webbrowser
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import Any
 
-__all__ = ["embed_json", "render_page"]
+import numpy as np
+from numpy.typing import ArrayLike
+
+from holdfast._machine.files import write_whole
+
+__all__ = ["Report", "embed_json", "format_fraction", "list_numbers", "render_page", "round_number"]
 
 _SCRIPTS = (
     "elements.js",
     "marks.js",
     "hierarchy.js",
+    "axes.js",
     "charts.js",
+    "dots.js",
     "scatter.js",
     "icicle.js",
-    "clusters.js",
-    "parts.js",
+    "segments.js",
+    "stability.js",
+    "choosing.js",
     "page.js",
 )
 
+_FRAME_HEIGHT = 720  # pixels, in a notebook
+
 # Characters that could end the element, start a comment, or end a line of a script.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """Everything that was found out about a clustering, for people and for programs.
+
+    Attributes
+    ----------
+    content : dict
+        Strings, numbers, lists, dictionaries and None only. docs/report.md describes it.
+    """
+
+    content: dict[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        """The main finding, in one or two sentences."""
+        sentence: str = self.content["verdict"]["sentence"]
+        return sentence
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a copy of the dictionary."""
+        copy: dict[str, Any] = json.loads(self.to_json())
+        return copy
+
+    def to_json(self) -> str:
+        """Return the dictionary as JSON text."""
+        return json.dumps(self.content, ensure_ascii=False, allow_nan=False)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Render the page: one self-contained HTML file that requests nothing.
+
+        Parameters
+        ----------
+        path : path, default=None
+            Where to write the page. An existing file is replaced completely or not at all.
+
+        Returns
+        -------
+        str
+            The HTML.
+        """
+        page = render_page(self.content)
+        if path is not None:
+            write_whole(path, lambda file: file.write(page.encode("utf-8")))
+        return page
+
+    def show(self) -> None:
+        """Display the page: in the notebook if there is one, otherwise in a web browser.
+
+        Outside a notebook the page is written to a temporary file, which only its owner can read
+        and which is not deleted.
+        """
+        if _in_notebook():
+            notebook = import_module("IPython.display")
+            notebook.display(notebook.HTML(self._repr_html_()))
+            return
+        handle, name = tempfile.mkstemp(prefix="holdfast-", suffix=".html")
+        with os.fdopen(handle, "wb") as file:
+            file.write(self.to_html().encode("utf-8"))
+        webbrowser.open(Path(name).as_uri())
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame of its own, so that its style stays inside it."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.to_html())}" sandbox="allow-scripts" '
+            f'title="{html.escape(self.content["title"])}" width="100%" height="{_FRAME_HEIGHT}" '
+            f'style="border: 0"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        """Name the data and the main finding."""
+        return f"Report({self.content['title']!r}: {self.verdict})"
+
+
+def _in_notebook() -> bool:
+    """Whether IPython runs in a front end that displays HTML."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
 
 
 def render_page(content: dict[str, Any]) -> str:
@@ -43,7 +141,7 @@ def render_page(content: dict[str, Any]) -> str:
     Returns
     -------
     str
-        A whole HTML document.
+        A complete HTML document.
     """
     style, script = _read("page.css"), _join_scripts()
     policy = (
@@ -60,14 +158,39 @@ def render_page(content: dict[str, Any]) -> str:
 
 
 def embed_json(content: Any) -> str:
-    r"""JSON that stays inside its element whatever it holds: ``<`` is written ``\u003c``."""
+    r"""Return JSON that cannot leave its element: ``<`` is written ``\u003c``."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate(_ESCAPES)
 
 
+def round_number(value: Any, digits: int = 5) -> float | int | None:
+    """Round to significant digits; None for NaN and infinity, which JSON does not have."""
+    number = float(value)
+    if not math.isfinite(number):
+        return None
+    rounded = float(f"{number:.{digits}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
+
+
+def list_numbers(values: ArrayLike, digits: int = 5) -> list[float | int | None]:
+    """Round every element of an array."""
+    return [round_number(value, digits) for value in np.asarray(values).ravel().tolist()]
+
+
+def format_fraction(fraction: float) -> str:
+    """Format as a percentage such as ``3.0%`` or ``27%``; only an exact zero is ``0%``."""
+    percent = 100.0 * fraction
+    if percent == 0.0:
+        return "0%"
+    if abs(percent) < 0.01:
+        return "<0.01%" if percent > 0 else ">-0.01%"
+    digits = 2 if abs(percent) < 0.1 else 1 if abs(percent) < 9.95 else 0
+    return f"{percent:.{digits}f}%"
+
+
 @cache
 def _join_scripts() -> str:
-    parts = "\n".join(_read(f"{name}") for name in _SCRIPTS)
+    parts = "\n".join(_read(name) for name in _SCRIPTS)
     return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
 
 

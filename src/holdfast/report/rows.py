@@ -1,75 +1,101 @@
-"""Part 4: the rows that the clustering hangs on, and those that never come to rest."""
+"""Rows to look at: those that the clustering depends on, and those that change cluster often."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.progress import Shown
 from holdfast.hierarchy import Hierarchy
 from holdfast.report.inputs import Inputs
-from holdfast.report.numbers import list_numbers, round_number
+from holdfast.report.page import list_numbers, round_number
 from holdfast.stability import average_sensitivity, row_influence
 
-__all__ = ["count_left_out", "find_rows", "named_rows"]
+__all__ = ["count_refits", "find_rows", "named_rows"]
 
 _LISTED = 10
-_MOST_REFITS = 300  # for each seed; each leaves one row out
-_LEAST_REFITS = 20
-_REFITTED_ROWS = 6_000_000  # rows in all refits of a seed: beyond 20,000 rows, fewer are left out
+_MAX_MEASURED = 3000  # above that, the sample is measured
+_MAX_LEFT_OUT = 300  # for each seed; each leaves one row out
+_MAX_SEEDS = 5
 
 Numbers = NDArray[np.float64]
 
 
-def find_rows(inputs: Inputs, hierarchy: Hierarchy, columns: NDArray[np.int64]) -> dict[str, Any]:
+def find_rows(
+    inputs: Inputs, hierarchy: Hierarchy, columns: NDArray[np.int64], progress: Shown
+) -> dict[str, Any]:
     """List the most influential and the most restless rows, on average over seeds.
 
-    Influence is the number of *other* rows that change cluster when a row goes. For the tree cost
-    it is known for every row without refitting; otherwise for the rows left out in turn.
+    The influence of a row is the number of *other* rows that change cluster when it is removed.
+    For the tree method it is known for every row without refitting; otherwise for the rows that
+    are left out in turn.
     """
-    n_rows = inputs.rows.shape[0]
-    n_left_out = count_left_out(n_rows)
-    is_all = n_left_out == n_rows
+    measured_rows = _choose_measured(inputs)
+    n_measured = measured_rows.size
+    n_left_out = min(n_measured, _MAX_LEFT_OUT)
+    is_all = n_left_out == n_measured
     measured = row_influence(
-        inputs.estimator, inputs.rows, inputs.k, trials="all" if is_all else n_left_out,
-        repeats=inputs.repeats, measure="moved", n_jobs=inputs.n_jobs, random_state=inputs.seed,
-        progress=inputs.progress,
+        inputs.estimator, inputs.rows[measured_rows], inputs.k,
+        trials="all" if is_all else n_left_out, repeats=_count_seeds(inputs), measure="moved",
+        n_jobs=inputs.n_jobs, random_state=inputs.seed, progress=progress,
     )  # fmt: skip
-    influence, n_measured = measured.influence - measured.floor, n_left_out
-    if not is_all and inputs.estimator.method == "tree":
-        influence, n_measured = _all_influences(inputs), n_rows
+    n_rows = inputs.rows.shape[0]
+    unrest = _spread_over(n_rows, measured_rows, measured.unrest)
+    if inputs.estimator.method == "tree" and n_left_out < n_rows:
+        influence, n_known = _all_influences(inputs), n_rows
+    else:
+        others = measured.influence - measured.floor
+        influence, n_known = _spread_over(n_rows, measured_rows, others), n_left_out
     labels = hierarchy.cut(inputs.k)
     return {
         "k": inputs.k,
         "n_rows": n_rows,
-        "n_seeds": inputs.repeats,
+        "n_seeds": _count_seeds(inputs),
         "n_left_out": n_left_out,
         "n_measured": n_measured,
+        "n_influence_known": n_known,
         "n_influential": int((influence > 0).sum()),
-        "n_restless": int((measured.unrest > 0).sum()),
+        "n_restless": int((unrest > 0).sum()),
         "influential": _list_rows(inputs, influence, labels, columns),
-        "restless": _list_rows(inputs, measured.unrest, labels, columns),
+        "restless": _list_rows(inputs, unrest, labels, columns),
     }
 
 
 def named_rows(found: dict[str, Any] | None) -> NDArray[np.int64]:
-    """Rows in either list."""
+    """Return the rows in either list."""
     if found is None:
         return np.empty(0, dtype=np.int64)
     named = [entry["row"] for part in ("influential", "restless") for entry in found[part]]
     return np.array(sorted({*named}), dtype=np.int64)
 
 
-def count_left_out(n_rows: int) -> int:
-    """How many rows are left out in turn."""
-    if n_rows <= _MOST_REFITS:
-        return n_rows
-    return min(_MOST_REFITS, max(_LEAST_REFITS, _REFITTED_ROWS // n_rows))
+def count_refits(inputs: Inputs) -> float:
+    """Return the work of `find_rows`, in fits on as many rows as methods are compared on."""
+    n_measured = _choose_measured(inputs).size
+    return _count_seeds(inputs) * min(n_measured, _MAX_LEFT_OUT) * n_measured / inputs.sample.size
+
+
+def _choose_measured(inputs: Inputs) -> NDArray[np.int64]:
+    """Measure all rows where that is affordable, otherwise the rows that methods share."""
+    n_rows = inputs.rows.shape[0]
+    return np.arange(n_rows) if n_rows <= _MAX_MEASURED else inputs.sample
+
+
+def _count_seeds(inputs: Inputs) -> int:
+    return min(inputs.repeats, _MAX_SEEDS)
+
+
+def _spread_over(n_rows: int, measured: NDArray[np.int64], values: Numbers) -> Numbers:
+    """Put the values of the measured rows where these rows are; NaN elsewhere."""
+    everywhere = np.full(n_rows, np.nan)
+    everywhere[measured] = values
+    return everywhere
 
 
 def _all_influences(inputs: Inputs) -> Numbers:
     result = average_sensitivity(
         inputs.estimator, inputs.rows, n_clusters=[inputs.k], trials="all",
-        repeats=inputs.repeats, measure="moved", random_state=inputs.seed,
+        repeats=_count_seeds(inputs), measure="moved", random_state=inputs.seed,
     )  # fmt: skip
     others: Numbers = result.values[0, 0].mean(axis=1) - result.floor[0]
     return others

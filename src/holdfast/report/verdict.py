@@ -1,152 +1,314 @@
-"""Part 1: one sentence and three numbers."""
+"""The verdict: what the measurements say together, in sentences that cannot contradict each other.
+
+Every comparison is between numbers that were measured on the same rows. "Fewer" and "more" need a
+difference of more than two standard errors; without it, no ratio is shown either.
+"""
 
 import math
+import re
+import shlex
 from typing import Any
 
-from holdfast.clusterers import METHODS
-from holdfast.report.methods import OURS
-from holdfast.report.numbers import format_share
+from holdfast.report.page import format_fraction
 
-__all__ = ["compose_verdict"]
+__all__ = ["compose_verdict", "is_giant"]
 
-_REFERENCES = (METHODS["ward"].title, METHODS["average"].title)
+_CLEAR_SEPARATION = 0.5  # mean silhouette
+_SOME_SEPARATION = 0.25
+_GIANT = 0.8  # chance alone finds four fifths of the rows again with a Jaccard index of 0.67
+_SAME_COST = 0.02  # relative difference in cost that does not matter
+_LOWER_COST = 0.05  # relative difference in cost that does
 
-Method = dict[str, Any]
+Entry = dict[str, Any]
 
 
-def compose_verdict(comparison: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Say how much moves, how that compares, and what it costs.
+def is_giant(fraction: float) -> bool:
+    """Whether a cluster has so many of the rows that being found again means little."""
+    return fraction >= _GIANT
+
+
+def compose_verdict(comparison: Entry, segments: Entry, command: str) -> Entry:
+    """Say what the segments are worth.
 
     Parameters
     ----------
     comparison : dict
-        What `summarise_comparison` gave.
-    own : dict
-        What moves of all rows: "moved" (share), "low", "high", "n_rows".
+        From `compare_methods`.
+    segments : dict
+        From `summarise_segments`.
+    command : str
+        The command or call that makes the report.
 
     Returns
     -------
     dict
-        "sentence" and "numbers", three of "value", "label" and "detail".
+        "headline" (one sentence about the segments), "sentence" (about movement and cost),
+        "findings" (of "text" and "tone"), "numbers" (of "value", "label", "detail") and "better":
+        None, or "text" and "command" for a method that suits this table better.
     """
-    ours = next(m for m in comparison["methods"] if m["name"] == OURS)
-    peers = _choose_references(comparison["methods"])
+    own = next(m for m in comparison["methods"] if m["kind"] == "own")
+    reference = _choose_reference(comparison["methods"])
+    fractions = _list_fractions(segments, segments["k"])
     return {
-        "sentence": _compose_sentence(comparison, own, ours, peers),
+        "headline": _compose_headline(segments, fractions),
+        "sentence": _compose_sentence(comparison, own),
+        "findings": _list_findings(segments, fractions),
         "numbers": [
             _number_moved(comparison, own),
-            _number_compared(comparison, ours, peers),
-            _number_cost(comparison, ours, peers),
+            *([] if reference is None else [_number_compared(comparison, own, reference)]),
+            *([] if reference is None else [_number_cost(own, reference)]),
+            _number_separation(segments, fractions),
         ],
+        "better": _find_better(comparison, own, command),
     }
 
 
-def _choose_references(methods: list[Method]) -> list[Method]:
-    """Ward and average linkage; where neither was measured, the first two peers."""
-    peers = [m for m in methods if not m["ours"]]
-    return [m for m in peers if m["name"] in _REFERENCES] or peers[:2]
+def _list_fractions(segments: Entry, k: int) -> list[float]:
+    """Return the fraction of the rows in each cluster of a cut, from the sizes of the last one."""
+    sizes = list(segments["sizes"])
+    for cluster in range(len(sizes) - 1, k - 1, -1):
+        sizes[segments["parent"][cluster]] += sizes[cluster]
+    total = sum(segments["sizes"])
+    return [size / total for size in sizes[:k]]
 
 
-def _compose_sentence(
-    comparison: dict[str, Any], own: dict[str, Any], ours: Method, peers: list[Method]
-) -> str:
-    start = (
-        f"When {_name_deleted(comparison)} at random, {format_share(own['moved'])} of those that "
-        f"stay change cluster (k = {comparison['k']})"
+def _compose_headline(segments: Entry, fractions: list[float]) -> str:
+    low, high = format_fraction(min(fractions)), format_fraction(max(fractions))
+    if is_giant(max(fractions)):
+        return (
+            f"{len(fractions)} segments, but one of them contains {high} of the rows: at this k the "
+            f"data are hardly divided."
+        )
+    spread = f"each with {low} of the rows" if low == high else f"with {low} to {high} of the rows"
+    word = _name_separation(segments)
+    return f"{len(fractions)} segments {spread}{'' if word is None else f', {word}'}."
+
+
+def _name_separation(segments: Entry) -> str | None:
+    silhouette = segments["separation"][segments["k"] - 1]
+    if silhouette is None:
+        return None
+    if silhouette >= _CLEAR_SEPARATION:
+        return "clearly separated"
+    return "partly separated" if silhouette >= _SOME_SEPARATION else "hardly separated"
+
+
+def _choose_reference(methods: list[Entry]) -> Entry | None:
+    """Return Ward linkage if it was compared, otherwise the first peer, or None."""
+    peers = [m for m in methods if m["kind"] == "other"]
+    return next((m for m in peers if m["name"] == "ward"), peers[0] if peers else None)
+
+
+def _compose_sentence(comparison: Entry, own: Entry) -> str:
+    sentence = (
+        f"When {_name_removed(comparison)} removed at random, {format_fraction(own['moved'])} of the "
+        f"remaining rows change cluster (k = {comparison['k']})"
     )
-    if not peers:
-        return f"{start}."
+    peers = [m for m in comparison["methods"] if m["name"] in ("ward", "average")]
+    peers = peers or [m for m in comparison["methods"] if m["kind"] == "other"][:2]
     sides: dict[str, list[str]] = {}
     for peer in peers:
-        side = _compare(ours, peer)
-        sides.setdefault(side, []).append(f"{peer['name']} ({format_share(peer['moved'])})")
-    compared = ", ".join(f"{side} with {_join(names)}" for side, names in sides.items())
-    against = peers[0]
-    return f"{start}, {compared}; its k-median cost is {_describe_cost(ours, against)}."
+        named = f"{peer['title']} ({format_fraction(peer['moved'])})"
+        sides.setdefault(_compare_movement(own, peer), []).append(named)
+    for side in ("fewer", "more"):
+        if side in sides:
+            sentence += f", {side} than with {_join(sides[side])}"
+    if "unclear" in sides:
+        sentence += f"; no clear difference from {_join(sides['unclear'])}"
+    sentence += "."
+    reference = _choose_reference(comparison["methods"])
+    if reference is not None:
+        sentence += f" Its k-median cost is {_describe_cost(own, reference)}."
+    if comparison["sampled_from"] is not None:
+        sentence += (
+            f" Measured on a sample of {comparison['n_rows']:,} of "
+            f"{comparison['sampled_from']:,} rows."
+        )
+    return sentence
 
 
-def _compare(ours: Method, peer: Method) -> str:
-    """Fewer or more only where the difference exceeds two standard errors, both of them known."""
-    difference = ours["moved"] - peer["moved"]
-    errors = (ours["standard_error"], peer["standard_error"])
+def _compare_movement(own: Entry, peer: Entry) -> str:
+    """Return "fewer", "more" or "unclear": within two standard errors, or one is not known."""
+    errors = (own["standard_error"], peer["standard_error"])
+    difference = own["moved"] - peer["moved"]
     if None in errors or abs(difference) <= 2.0 * math.hypot(*errors):
-        return "about as many as"
-    return "fewer than" if difference < 0 else "more than"
+        return "unclear"
+    return "fewer" if difference < 0 else "more"
 
 
-def _describe_cost(ours: Method, peer: Method) -> str:
-    excess = _relative(ours["cost"], peer["cost"]) - 1.0
+def _describe_cost(own: Entry, peer: Entry) -> str:
+    excess = _relative(own["cost"], peer["cost"]) - 1.0
     if abs(excess) < 0.005:
-        return f"the same as that of {peer['name']}"
-    word = "above" if excess > 0 else "below"
-    return f"{format_share(abs(excess))} {word} that of {peer['name']}"
+        return f"the same as that of {peer['title']}"
+    if math.isinf(excess):
+        return f"positive, that of {peer['title']} zero"
+    word = "higher" if excess > 0 else "lower"
+    return f"{format_fraction(abs(excess))} {word} than that of {peer['title']}"
 
 
 def _relative(value: float, reference: float) -> float:
-    """Ratio; 1 where both are 0, as with rows on as few places as clusters."""
+    """Return the ratio; 1 where both are 0, as with rows at no more places than clusters."""
     if reference == 0.0:
         return 1.0 if value == 0.0 else float("inf")
     return value / reference
 
 
-def _name_deleted(comparison: dict[str, Any]) -> str:
+def _name_removed(comparison: Entry) -> str:
     name = comparison["main"]
     if name.endswith("%"):
-        return f"{name} of the rows go"
-    return "one row goes" if name == "1" else f"{name} rows go"
+        return f"{name} of the rows are"
+    return "one row is" if name == "1" else f"{name} rows are"
 
 
-def _number_moved(comparison: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+def _list_findings(segments: Entry, fractions: list[float]) -> list[Entry]:
+    """Describe what limits the worth of the other numbers: a giant segment, or the separation."""
+    if is_giant(max(fractions)):
+        return [_describe_giant(segments, fractions)]
+    silhouette = segments["separation"][segments["k"] - 1]
+    if silhouette is None:
+        return []
+    return [_judge_separation(silhouette, _find_most_separated(segments), segments["k"])]
+
+
+def _describe_giant(segments: Entry, fractions: list[float]) -> Entry:
+    text = (
+        f"Segment {fractions.index(max(fractions))} contains {format_fraction(max(fractions))} of the "
+        f"rows. Any method finds such a cluster again, and far rows are always well separated from "
+        f"it, so little movement and a high silhouette are no merit here."
+    )
+    finer = _find_divided(segments)
+    if finer is not None:
+        text += f" From k = {finer} on, no segment contains {_GIANT:.0%} of the rows."
+    return {"tone": "poor", "text": text}
+
+
+def _find_divided(segments: Entry) -> int | None:
+    """Return the first k above the chosen one at which no cluster is giant."""
+    for k in range(segments["k"] + 1, segments["max_k"] + 1):
+        if not is_giant(max(_list_fractions(segments, k))):
+            return k
+    return None
+
+
+def _find_most_separated(segments: Entry) -> int | None:
+    """Return the k with the largest silhouette, among cuts without a giant cluster."""
+    known = [
+        (silhouette, -k)
+        for k, silhouette in enumerate(segments["separation"], start=1)
+        if silhouette is not None and not is_giant(max(_list_fractions(segments, k)))
+    ]
+    return -max(known)[1] if known else None
+
+
+def _judge_separation(silhouette: float, best: int | None, k: int) -> Entry:
+    shown = f"mean silhouette {silhouette:.2f}"
+    if silhouette >= _CLEAR_SEPARATION:
+        tone, text = "good", f"The segments are clearly separated ({shown})."
+    elif silhouette >= _SOME_SEPARATION:
+        tone, text = "fair", f"The segments are partly separated ({shown})."
+    else:
+        tone, text = (
+            "poor",
+            (
+                f"The segments are hardly separated ({shown}): they may divide the data usefully, but they "
+                f"are not natural groups."
+            ),
+        )
+    if best is not None and best != k and silhouette < _CLEAR_SEPARATION:
+        text += f" Separation is best at k = {best}."
+    return {"tone": tone, "text": text}
+
+
+def _number_moved(comparison: Entry, own: Entry) -> Entry:
     interval = ""
     if own["low"] is not None:  # as after many failed fits
-        interval = f"95% interval {format_share(own['low'])} to {format_share(own['high'])}, "
+        interval = f"95% interval {format_fraction(own['low'])} to {format_fraction(own['high'])}, "
     return {
-        "value": format_share(own["moved"]),
-        "label": f"of the rows that stay change cluster when {_name_deleted(comparison)}",
-        "detail": f"{interval}k = {comparison['k']}, {own['n_rows']:,} rows",
+        "value": format_fraction(own["moved"]),
+        "label": f"of the remaining rows change cluster when {_name_removed(comparison)} removed",
+        "detail": f"{interval}k = {comparison['k']}, {comparison['n_rows']:,} rows",
     }
 
 
-def _number_compared(
-    comparison: dict[str, Any], ours: Method, peers: list[Method]
-) -> dict[str, Any]:
-    if not peers:
-        return {"value": "–", "label": "no other method was measured", "detail": ""}
-    parts = [f"{format_share(peer['moved'])} {peer['name']}" for peer in peers]
-    detail = f"{format_share(ours['moved'])} here, {', '.join(parts)}"
-    if comparison["sampled_from"] is not None:
-        detail += f"; all on the same {comparison['n_rows']:,} rows"
+def _number_compared(comparison: Entry, own: Entry, peer: Entry) -> Entry:
+    detail = (
+        f"{format_fraction(own['moved'])} here, {format_fraction(peer['moved'])} with "
+        f"{peer['title']}, on the same {comparison['n_rows']:,} rows"
+    )
+    if _compare_movement(own, peer) == "unclear":
+        label = f"no clear difference in movement from {peer['title']}"
+        return {"value": "≈", "label": label, "detail": detail}
+    ratio = _relative(own["moved"], peer["moved"])
+    digits = 2 if ratio < 9.95 else 0
     return {
-        "value": " / ".join(_format_ratio(ours["moved"], peer["moved"]) for peer in peers),
-        "label": f"as much movement as {_join([peer['name'] for peer in peers])}",
+        "value": "∞" if math.isinf(ratio) else f"{ratio:.{digits}f}×",
+        "label": f"the movement of {peer['title']}",
         "detail": detail,
     }
 
 
-def _format_ratio(value: float, reference: float) -> str:
-    ratio = _relative(value, reference)
-    if ratio == float("inf"):
-        return "∞"
-    return f"{ratio:.2f}×" if ratio < 9.95 else f"{ratio:.0f}×"
-
-
-def _number_cost(comparison: dict[str, Any], ours: Method, peers: list[Method]) -> dict[str, Any]:
-    if not peers:
-        return {
-            "value": f"{ours['cost']:,.4g}", "label": "k-median cost", "detail": "lower is closer",
-        }  # fmt: skip
-    against = peers[0]
-    least = min(comparison["methods"], key=lambda m: m["cost"])
-    excess = _relative(ours["cost"], against["cost"]) - 1.0
+def _number_cost(own: Entry, peer: Entry) -> Entry:
+    excess = _relative(own["cost"], peer["cost"]) - 1.0
     sign = "+" if excess > 0 else "−" if excess < 0 else "±"
     return {
-        "value": f"{sign}{format_share(abs(excess))}" if excess != float("inf") else "∞",
-        "label": f"k-median cost against {against['name']}",
-        "detail": (
-            f"{ours['cost']:,.4g} against {against['cost']:,.4g}; lowest: {least['name']}, "
-            f"{least['cost']:,.4g}"
-        ),
+        "value": "∞" if math.isinf(excess) else f"{sign}{format_fraction(abs(excess))}",
+        "label": f"k-median cost relative to {peer['title']}",
+        "detail": "sum of the distances to each cluster's best medoid; lower is better",
     }
+
+
+def _number_separation(segments: Entry, fractions: list[float]) -> Entry:
+    silhouette = segments["separation"][segments["k"] - 1]
+    scale = f"from −1 to 1; clear from {_CLEAR_SEPARATION}, hardly any below {_SOME_SEPARATION}"
+    if is_giant(max(fractions)):
+        scale = "says little beside one segment with nearly all rows"
+    return {
+        "value": "–" if silhouette is None else f"{silhouette:.2f}",
+        "label": "mean silhouette: how well the segments are separated",
+        "detail": f"{scale}; {segments['separation_rows']:,} rows",
+    }
+
+
+def _find_better(comparison: Entry, own: Entry, command: str) -> Entry | None:
+    """Find a method that is clearly steadier at the same cost, or closer and not less steady."""
+    better = [m for m in comparison["methods"] if m["kind"] != "own" and _is_better(m, own)]
+    if not better:
+        return None
+    best = min(better, key=lambda m: _relative(m["cost"], own["cost"]) + m["moved"])
+    cost = _relative(best["cost"], own["cost"]) - 1.0
+    if abs(cost) < _SAME_COST:
+        costs = "at about the same k-median cost"
+    else:
+        costs = (
+            f"at a {format_fraction(abs(cost))} {'lower' if cost < 0 else 'higher'} k-median cost"
+        )
+    return {
+        "text": (
+            f"On this table, {best['title']} does better: {format_fraction(best['moved'])} of the rows "
+            f"change cluster, against {format_fraction(own['moved'])} here, {costs}."
+        ),
+        "command": _suggest_command(best, comparison["k"], command),
+    }
+
+
+def _is_better(peer: Entry, own: Entry) -> bool:
+    cost = _relative(peer["cost"], own["cost"])
+    side = _compare_movement(own, peer)
+    return (side == "more" and cost <= 1.0 + _SAME_COST) or (
+        side != "fewer" and cost <= 1.0 - _LOWER_COST
+    )
+
+
+def _suggest_command(method: Entry, k: int, command: str) -> str:
+    """Return how to use a method: the same command where there is one, otherwise Python."""
+    if method["kind"] != "holdfast":
+        if method["name"] == method["title"]:
+            return f"the clusterer that you passed as {method['name']!r}"
+        return f"holdfast.clusterers.METHODS[{method['name']!r}].build().fit(X, seed=0).cut({k})"
+    if command.startswith("holdfast "):
+        plain = re.sub(r" --method[= ]\S+", "", command)
+        return f"{plain} --method {shlex.quote(method['name'])}"
+    return f"HierarchicalKMedian({k}, method={method['name']!r}).fit(X)"
 
 
 def _join(words: list[str]) -> str:

@@ -1,7 +1,6 @@
 """What was measured: every value, and the summaries that follow from them."""
 
 import json
-import os
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -234,23 +233,6 @@ class SensitivityResult:
         from holdfast.stability.draw import draw_sensitivity
 
         return draw_sensitivity(self, ax)
-
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Draw the same on a self-contained HTML page that requests nothing from anywhere.
-
-        Parameters
-        ----------
-        path : path, default=None
-            Where to write it as well.
-
-        Returns
-        -------
-        str
-            The HTML.
-        """
-        from holdfast.report.sensitivity import report_sensitivity
-
-        return report_sensitivity(self).to_html(path)
 
     def __repr__(self) -> str:
         """Summarise: one line for each change and number of clusters."""

@@ -1,136 +1,228 @@
-// Lines with bands, and dots with names. Every chart can be walked through with the arrow keys and read as a table.
-const MARGIN = { left: 58, right: 16, top: 14, bottom: 44 };
+// Lines with bands. Every chart can be walked through with the arrow keys and read as a table.
+//
+// A chart is described by `title`, `x` and `y` (`label`, `format`, and for x `name`, `log`, `gap`;
+// for y `tick`, `fromZero`, `limit`), `series` (`name`, `mark`, `shape`, `dash`, `strong`, `points` of
+// x, y, low, high) and `marks` (vertical lines: `x`, `label`, `line`).
 
-function scale(low, high, from, to, log) {
-  const f = log ? Math.log : (v) => v;
-  const span = f(high) - f(low) || 1;
-  return (v) => from + ((f(v) - f(low)) / span) * (to - from);
+const LINE_HEIGHT = 15;
+
+const hasBand = (point) => point.low !== undefined && point.low !== null;
+const knownPoints = (series) => series.points.filter((point) => point.y !== null);
+
+function formatWithInterval(point, format, separator = " to ") {
+  const value = format(point.y);
+  if (!hasBand(point)) return value;
+  return `${value} (${format(point.low)}${separator}${format(point.high)})`;
 }
-function roundTicks(low, high, count) {
-  const raw = (high - low || 1) / count, power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * [1, 2, 2.5, 5, 10].find((m) => m * power >= raw * 0.999);
-  const found = [];
-  for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + step * 1e-9; v += step) found.push(Number(v.toPrecision(12)));
-  return found;
+
+// All x of all series, ascending, each once.
+function allPositions(series) {
+  const xs = new Set(series.flatMap((one) => one.points.map((point) => point.x)));
+  return [...xs].sort((a, b) => a - b);
 }
-function frame(width, height, x, y, px, py, spec) {
-  const bottom = height - MARGIN.bottom;
-  return svg("g", { "aria-hidden": "true" },
-    y.map((v) => [svg("line", { class: "rule", x1: MARGIN.left, x2: width - MARGIN.right, y1: py(v), y2: py(v) }),
-      svg("text", { class: "tick", x: MARGIN.left - 8, y: py(v) + 4, "text-anchor": "end" }, (spec.y.tick || spec.y.format)(v))]),
-    x.map((v) => svg("text", { class: "tick", x: px(v), y: bottom + 17, "text-anchor": "middle" }, spec.x.format(v))),
-    svg("line", { class: "base", x1: MARGIN.left, x2: width - MARGIN.right, y1: bottom, y2: bottom }),
-    svg("text", { class: "axis", x: (MARGIN.left + width - MARGIN.right) / 2, y: height - 6, "text-anchor": "middle" }, spec.x.label));
+
+function valueRange(points, { fromZero = true, least = 0 }) {
+  const top = Math.max(...points.map((point) => point.high ?? point.y), least);
+  const bottom = fromZero ? 0 : Math.min(...points.map((point) => point.low ?? point.y));
+  return { bottom, top };
 }
-function thin(ticks, px, gap) { // leave out ticks whose labels would touch
-  let last = -Infinity;
-  return ticks.filter((v) => { if (px(v) - last < gap) return false; last = px(v); return true; });
-}
-const runs = (points) => points.filter((p) => p.y !== null);
 
 function drawLines(spec, width) {
-  const height = spec.height || 300, all = spec.series.flatMap((s) => runs(s.points));
-  const xs = [...new Set(all.map((p) => p.x))].sort((a, b) => a - b);
-  const top = Math.max(...all.map((p) => p.high ?? p.y), spec.y.least || 0);
-  const floor = spec.y.fromZero === false ? Math.min(...all.map((p) => p.low ?? p.y)) : 0;
-  const px = scale(xs[0], xs.at(-1), MARGIN.left + 8, width - MARGIN.right - 8, spec.x.log);
-  const py = scale(floor, top + (top - floor || 1) * 0.04, height - MARGIN.bottom, MARGIN.top);
-  const ticks = thin(spec.x.ticks || xs, px, spec.x.gap || 30);
-  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", tabindex: 0,
-    "aria-label": `${spec.title}. Arrow keys move along the horizontal axis.` },
-  frame(width, height, ticks, roundTicks(floor, top, 5), px, py, spec));
-  for (const s of spec.series) {
-    const points = runs(s.points), g = svg("g", { class: colorOf(s.mark) });
-    const banded = points.filter((p) => p.low !== undefined && p.low !== null);
-    if (banded.length > 1) g.append(svg("path", { class: s.strong ? "band strong" : "band", d:
-      `M${banded.map((p) => `${px(p.x)} ${py(p.high)}`).join("L")}L${banded.toReversed().map((p) => `${px(p.x)} ${py(p.low)}`).join("L")}z` }));
-    g.append(svg("path", { class: s.strong ? "line strong" : "line", "stroke-dasharray": s.dash, d: `M${points.map((p) => `${px(p.x)} ${py(p.y)}`).join("L")}` }));
-    for (const p of points) g.append(svg("path", { class: "dot", transform: `translate(${px(p.x)} ${py(p.y)})`, d: shapePath(s.shape || 0, s.strong ? 4.6 : 3.8) }));
-    root.append(g);
-  }
-  for (const m of spec.marks || []) {
-    if (m.x === null || m.x === undefined) continue;
-    const end = px(m.x) > width * 0.7;
-    root.append(svg("line", { class: "cursor", x1: px(m.x), x2: px(m.x), y1: MARGIN.top, y2: height - MARGIN.bottom }),
-      svg("text", { class: "halo", x: px(m.x) + (end ? -5 : 5), y: MARGIN.top + 10 + 15 * (m.line || 0), "text-anchor": end ? "end" : "start" }, m.label));
-  }
-  if (spec.y.limit) root.append(svg("line", { class: "cursor", x1: MARGIN.left, x2: width - MARGIN.right, y1: py(spec.y.limit.y), y2: py(spec.y.limit.y) }),
-    svg("text", { class: "halo", x: MARGIN.left + 4, y: py(spec.y.limit.y) + 14 }, spec.y.limit.label));
-  walk(root, xs, px, width, height, (x) => [html("b", {}, `${spec.x.name || spec.x.label}: ${spec.x.format(x)}`),
-    pairs(spec.series.flatMap((s) => s.points.filter((p) => p.x === x && p.y !== null).map((p) =>
-      [s.name, p.low === undefined || p.low === null ? spec.y.format(p.y) : `${spec.y.format(p.y)} (${spec.y.format(p.low)} to ${spec.y.format(p.high)})`])))]);
+  const size = { width, height: spec.height || 300 };
+  const points = spec.series.flatMap(knownPoints);
+  const xs = allPositions(spec.series);
+  const { bottom, top } = valueRange(points, spec.y);
+  const xScale = spec.x.log ? logScale : linearScale;
+  const position = {
+    x: xScale(xs[0], xs.at(-1), MARGIN.left + 8, width - MARGIN.right - 8),
+    y: linearScale(
+      bottom,
+      top + (top - bottom || 1) * 0.04,
+      size.height - MARGIN.bottom,
+      MARGIN.top,
+    ),
+  };
+  const ticks = {
+    x: thinTicks(xs, position.x, spec.x.gap || 30),
+    y: roundTicks(bottom, top, 5),
+  };
+  const root = svg(
+    "svg",
+    {
+      viewBox: `0 0 ${width} ${size.height}`,
+      role: "group",
+      tabindex: 0,
+      "aria-label": `${spec.title}. Arrow keys move along the horizontal axis.`,
+    },
+    drawFrame(size, ticks, position, spec),
+    spec.series.map((series) => drawSeries(series, position)),
+    (spec.marks || []).map((mark) => drawMark(mark, position, size)),
+    spec.y.limit ? drawLimit(spec.y.limit, position, size) : null,
+  );
+  addCursor(root, xs, position.x, size, (x) => describeAt(spec, x));
   return root;
 }
-// A cursor along the horizontal axis, by pointer or by keys.
-function walk(root, xs, px, width, height, describe) {
-  const line = svg("line", { class: "cursor", y1: MARGIN.top, y2: height - MARGIN.bottom, visibility: "hidden" });
+
+function drawSeries(series, position) {
+  const place = (x, y) => `${position.x(x)} ${position.y(y)}`;
+  const points = knownPoints(series);
+  const banded = points.filter(hasBand);
+  const group = svg("g", { class: colorClass(series.mark) });
+  if (banded.length > 1) {
+    const there = banded.map((point) => place(point.x, point.high));
+    const back = banded.map((point) => place(point.x, point.low)).reverse();
+    group.append(
+      svg("path", {
+        class: series.strong ? "band strong" : "band",
+        d: `M${[...there, ...back].join("L")}z`,
+      }),
+    );
+  }
+  group.append(
+    svg("path", {
+      class: series.strong ? "line strong" : "line",
+      "stroke-dasharray": series.dash,
+      d: `M${points.map((point) => place(point.x, point.y)).join("L")}`,
+    }),
+  );
+  for (const point of points) {
+    group.append(
+      svg("path", {
+        class: "dot",
+        transform: `translate(${place(point.x, point.y)})`,
+        d: shapePath(series.shape || 0, series.strong ? 4.6 : 3.8),
+      }),
+    );
+  }
+  return group;
+}
+
+// A vertical line with a label on the side that has room.
+function drawMark(mark, position, size) {
+  if (mark.x === null || mark.x === undefined) return null;
+  const x = position.x(mark.x);
+  const labelLeft = x > size.width * 0.7;
+  return [
+    svg("line", {
+      class: "cursor",
+      x1: x,
+      x2: x,
+      y1: MARGIN.top,
+      y2: size.height - MARGIN.bottom,
+    }),
+    svg(
+      "text",
+      {
+        class: "halo",
+        x: x + (labelLeft ? -5 : 5),
+        y: MARGIN.top + 10 + LINE_HEIGHT * (mark.line || 0),
+        "text-anchor": labelLeft ? "end" : "start",
+      },
+      mark.label,
+    ),
+  ];
+}
+
+function drawLimit(limit, position, size) {
+  const y = position.y(limit.y);
+  return [
+    svg("line", { class: "cursor", x1: MARGIN.left, x2: size.width - MARGIN.right, y1: y, y2: y }),
+    svg("text", { class: "halo", x: MARGIN.left + 4, y: y + 14 }, limit.label),
+  ];
+}
+
+function describeAt(spec, x) {
+  const pairs = [];
+  for (const series of spec.series) {
+    const point = knownPoints(series).find((one) => one.x === x);
+    if (point) pairs.push([series.name, formatWithInterval(point, spec.y.format)]);
+  }
+  return [html("b", {}, `${spec.x.name || spec.x.label}: ${spec.x.format(x)}`), pairTable(pairs)];
+}
+
+function nearestIndex(values, position, target) {
+  const distance = (i) => Math.abs(position(values[i]) - target);
+  return values.reduce((best, _, i) => (distance(i) < distance(best) ? i : best), 0);
+}
+
+// A line along the horizontal axis that follows the pointer or the arrow keys.
+function addCursor(root, xs, position, size, describe) {
+  const line = svg("line", {
+    class: "cursor",
+    y1: MARGIN.top,
+    y2: size.height - MARGIN.bottom,
+    visibility: "hidden",
+  });
   root.append(line);
-  let at = -1;
-  const show = (index, clientX, clientY) => {
-    at = Math.max(0, Math.min(xs.length - 1, index));
-    const x = px(xs[at]), box = root.getBoundingClientRect();
-    for (const name of ["x1", "x2"]) line.setAttribute(name, x);
+  let current = -1;
+
+  function show(index, clientX, clientY) {
+    current = Math.max(0, Math.min(xs.length - 1, index));
+    const x = position(xs[current]);
+    const box = root.getBoundingClientRect();
+    line.setAttribute("x1", x);
+    line.setAttribute("x2", x);
     line.setAttribute("visibility", "visible");
-    tip.show(describe(xs[at]), clientX ?? box.left + (x / width) * box.width, clientY ?? box.top + box.height / 3);
-  };
-  const hide = () => { line.setAttribute("visibility", "hidden"); tip.hide(); };
+    tooltip.show(
+      describe(xs[current]),
+      clientX ?? box.left + (x / size.width) * box.width,
+      clientY ?? box.top + box.height / 3,
+    );
+  }
+  function hide() {
+    line.setAttribute("visibility", "hidden");
+    tooltip.hide();
+  }
+
   root.addEventListener("pointermove", (event) => {
-    const box = root.getBoundingClientRect(), x = ((event.clientX - box.left) / box.width) * width;
-    show(xs.reduce((best, v, i) => (Math.abs(px(v) - x) < Math.abs(px(xs[best]) - x) ? i : best), 0), event.clientX, event.clientY);
+    const box = root.getBoundingClientRect();
+    const x = ((event.clientX - box.left) / box.width) * size.width;
+    show(nearestIndex(xs, position, x), event.clientX, event.clientY);
   });
   root.addEventListener("pointerleave", hide);
   root.addEventListener("blur", hide);
   root.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (event.key === "Escape") hide();
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    show(at < 0 ? 0 : at + step);
+    show(current < 0 ? 0 : current + step);
   });
 }
-function drawDots(spec, width) {
-  const height = spec.height || 360, all = spec.dots;
-  const xs = all.map((d) => d.x), pad = (Math.max(...xs) - Math.min(...xs) || Math.max(...xs) * 0.1 || 1) * 0.12;
-  const low = Math.min(...xs) - pad, high = Math.max(...xs) + pad, top = Math.max(...all.map((d) => d.high));
-  const px = scale(low, high, MARGIN.left, width - MARGIN.right), py = scale(-0.05 * top, top * 1.05 || 1, height - MARGIN.bottom, MARGIN.top);
-  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": spec.title },
-    frame(width, height, thin(roundTicks(low, high, 6), px, 48), roundTicks(0, top, 5), px, py, spec));
-  const taken = all.map((d) => ({ x: px(d.x) - 7, y: py(d.y) - 7, w: 14, h: 14 }));
-  for (const d of all.toSorted((a, b) => (b.strong ? 1 : 0) - (a.strong ? 1 : 0))) {
-    const x = px(d.x), y = py(d.y), w = d.name.length * 6.6 + 4;
-    const places = [[10, 4], [-10 - w, 4], [-w / 2, -12], [-w / 2, 21], [10, -10], [10, 18], [-10 - w, -10], [-10 - w, 18]];
-    const hits = ([dx, dy]) => {
-      const box = { x: x + dx, y: y + dy - 11, w, h: 14 };
-      const out = box.x < MARGIN.left - 40 || box.x + w > width - 2 ? 3 : 0;
-      return out + taken.filter((o) => box.x < o.x + o.w && o.x < box.x + box.w && box.y < o.y + o.h && o.y < box.y + box.h).length;
-    };
-    const best = places.reduce((a, b) => (hits(b) < hits(a) ? b : a));
-    taken.push({ x: x + best[0], y: y + best[1] - 11, w, h: 14 });
-    root.append(svg("g", { class: colorOf(d.mark) },
-      svg("line", { class: "whisker", x1: x, x2: x, y1: py(d.low), y2: py(d.high) }),
-      svg("path", { class: "dot", transform: `translate(${x} ${y})`, d: shapePath(d.shape || 0, d.strong ? 7 : 5.5),
-        onpointermove: (event) => tip.show([html("b", {}, d.name), pairs(d.lines)], event.clientX, event.clientY), onpointerleave: tip.hide })),
-    svg("text", { class: d.strong ? "halo strong" : "halo", x: x + best[0], y: y + best[1] }, d.name));
-  }
-  return root;
-}
-function legend(series) {
-  return html("ul", { class: "legend" }, series.map((s) => html("li", {},
-    svg("svg", { class: `swatch ${colorOf(s.mark)}`, viewBox: "0 0 26 18", "aria-hidden": "true", width: 26 },
-      svg("path", { class: s.strong ? "line strong" : "line", d: "M0 9H26", "stroke-dasharray": s.dash }),
-      svg("path", { class: "dot", transform: "translate(13 9)", d: shapePath(s.shape || 0, 4.5) })), s.name)));
-}
-function chart(spec, draw, cls) {
-  const holder = html("div", { class: "chart" });
-  const figure = html("figure", { class: cls }, html("figcaption", {}, html("h3", {}, spec.title)),
-    spec.y.label ? html("p", { class: "muted small" }, spec.y.label) : null, holder,
-    spec.series && spec.series.length > 1 ? legend(spec.series) : null, spec.table ? html("details", {}, html("summary", {}, "The same as a table"), spec.table()) : null);
-  requestAnimationFrame(() => redraw(holder, (width) => draw(spec, width)));
-  return figure;
-}
+
 function lineTable(spec) {
-  const xs = [...new Set(spec.series.flatMap((s) => s.points.map((p) => p.x)))].sort((a, b) => a - b);
-  const shown = (p) => (!p || p.y === null ? "" : p.low === undefined || p.low === null ? spec.y.format(p.y) : `${spec.y.format(p.y)} (${spec.y.format(p.low)}–${spec.y.format(p.high)})`);
-  return table([spec.x.name || spec.x.label, ...spec.series.map((s) => ({ text: s.name, cls: "num" }))],
-    xs.map((x) => ({ cells: [spec.x.format(x), ...spec.series.map((s) => ({ text: shown(s.points.find((p) => p.x === x)), cls: "num" }))] })), spec.title);
+  const head = [spec.x.name || spec.x.label];
+  for (const series of spec.series) head.push({ text: series.name, class: "num" });
+  const body = allPositions(spec.series).map((x) => {
+    const cells = spec.series.map((series) => {
+      const point = knownPoints(series).find((one) => one.x === x);
+      return { text: point ? formatWithInterval(point, spec.y.format, "–") : "", class: "num" };
+    });
+    return { cells: [spec.x.format(x), ...cells] };
+  });
+  return buildTable(head, body, spec.title);
+}
+
+// A figure with a title, the chart, and the same numbers as a table. `update` draws it again.
+function buildChart(spec, draw, buildDataTable, className) {
+  const holder = html("div", { class: "chart" });
+  const figure = html(
+    "figure",
+    { class: className },
+    html("figcaption", {}, html("h3", {}, spec.title)),
+    spec.y.label ? html("p", { class: "muted small" }, spec.y.label) : null,
+    holder,
+    html("details", {}, html("summary", {}, "Show as a table"), buildDataTable()),
+  );
+  requestAnimationFrame(() => drawToFit(holder, (width) => draw(width)));
+  const update = () => {
+    const width = Math.floor(holder.clientWidth);
+    if (width >= MIN_WIDTH) holder.replaceChildren(draw(width));
+  };
+  return { figure, update };
+}
+
+function lineChart(spec, className) {
+  const draw = (width) => drawLines(spec, width);
+  return buildChart(spec, draw, () => lineTable(spec), className).figure;
 }

@@ -1,79 +1,144 @@
 // Elements and text. Nothing on this page is ever parsed as HTML: strings become text nodes.
-const SVG = "http://www.w3.org/2000/svg";
-const find = (id) => document.getElementById(id);
 
-function put(node, attributes, children) {
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+
+const byId = (id) => document.getElementById(id);
+
+// Attributes that start with "on" become listeners; null, undefined and false are left out.
+function fillElement(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else node.setAttribute(name, value === true ? "" : String(value));
+    if (name.startsWith("on")) {
+      element.addEventListener(name.slice(2), value);
+    } else {
+      element.setAttribute(name, value === true ? "" : String(value));
+    }
   }
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined) continue;
-    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    element.append(child instanceof Node ? child : document.createTextNode(String(child)));
   }
-  return node;
+  return element;
 }
-const html = (tag, attributes, ...children) => put(document.createElement(tag), attributes, children);
-const svg = (tag, attributes, ...children) => put(document.createElementNS(SVG, tag), attributes, children);
 
-const whole = new Intl.NumberFormat("en-US");
-function number(value, digits = 4) {
-  if (value === null || value === undefined) return "–";
-  if (Number.isInteger(value)) return Math.abs(value) < 1e7 ? whole.format(value) : value.toPrecision(digits);
+function html(tag, attributes, ...children) {
+  return fillElement(document.createElement(tag), attributes, children);
+}
+
+function svg(tag, attributes, ...children) {
+  return fillElement(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
+}
+
+const MISSING = "–";
+
+const integerFormat = new Intl.NumberFormat("en-US");
+
+const formatCount = (count) => integerFormat.format(count);
+
+const plural = (count, noun) => `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+function formatNumber(value, digits = 4) {
+  if (value === null || value === undefined) return MISSING;
   const size = Math.abs(value);
+  if (Number.isInteger(value)) return size < 1e7 ? formatCount(value) : value.toPrecision(digits);
   if (size >= 1e6 || size < 1e-4) return value.toPrecision(digits);
-  return whole.format(Number(value.toFixed(Math.max(0, digits - 1 - Math.floor(Math.log10(size)))))) === "0"
-    ? value.toPrecision(digits)
-    : new Intl.NumberFormat("en-US", { maximumSignificantDigits: digits }).format(value);
+  return new Intl.NumberFormat("en-US", { maximumSignificantDigits: digits }).format(value);
 }
-function percent(share) {
-  if (share === null || share === undefined) return "–";
-  const value = 100 * share;
-  if (value !== 0 && Math.abs(value) < 0.01) return "<0.01%";
-  return `${value.toFixed(value === 0 || Math.abs(value) >= 9.95 ? 0 : Math.abs(value) < 0.1 ? 2 : 1)}%`;
+
+// As `format_fraction` in page.py: only an exact zero is shown as 0%.
+function formatFraction(fraction) {
+  if (fraction === null || fraction === undefined) return MISSING;
+  const percent = 100 * fraction;
+  const size = Math.abs(percent);
+  if (percent === 0) return "0%";
+  if (size < 0.01) return percent > 0 ? "<0.01%" : ">-0.01%";
+  const decimals = size < 0.1 ? 2 : size < 9.95 ? 1 : 0;
+  return `${percent.toFixed(decimals)}%`;
 }
-const percentTick = (share) => `${Number((100 * share).toPrecision(4))}%`;
-// A long name may break after a mark inside it.
-const breakable = (name) => name.split(/(?<=[_/.,:;-])/).flatMap((part) => [part, document.createElement("wbr")]);
-const columnHead = (name) => ({ text: name, cls: name.length > 16 ? "num name long" : "num name" });
+
+const formatPercentTick = (fraction) => `${Number((100 * fraction).toPrecision(4))}%`;
+
 const rowName = (row, id) => (id === null || id === undefined ? `row ${row}` : id);
 
-function table(head, body, caption) {
-  const cell = (tag, item) => {
-    const { text, cls, node, title } = item !== null && typeof item === "object" ? item : { text: item };
-    return html(tag, { class: cls, scope: tag === "th" ? "col" : null, title }, node || (tag === "th" && typeof text === "string" ? breakable(text) : text));
+// A long name may break after a punctuation mark inside it.
+function breakable(name) {
+  const parts = name.split(/(?<=[_/.,:;-])/);
+  return parts.flatMap((part) => [part, document.createElement("wbr")]);
+}
+
+const LONG_NAME = 16; // characters; longer names of columns get a wider column
+
+function columnHead(name) {
+  return { text: name, class: name.length > LONG_NAME ? "num name long" : "num name" };
+}
+
+// A cell is text, or an object of `text` or `node`, `class`, `title` and `label`. The label stands
+// before the value where a narrow screen shows each line of the table as a card.
+function tableCell(tag, item) {
+  const cell = item !== null && typeof item === "object" ? item : { text: item };
+  const isHead = tag === "th";
+  const text = isHead && typeof cell.text === "string" ? breakable(cell.text) : cell.text;
+  const attributes = {
+    class: cell.class,
+    scope: isHead ? "col" : null,
+    title: cell.title,
+    "data-label": cell.label,
   };
-  return html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    html("table", {},
-      html("thead", {}, html("tr", {}, head.map((item) => cell("th", item)))),
-      html("tbody", {}, body.map((row) => html("tr", row.attributes, row.cells.map((item) => cell("td", item)))))));
+  return html(tag, attributes, cell.node || text);
+}
+
+function buildTable(head, body, caption, className) {
+  const headRow = html(
+    "tr",
+    {},
+    head.map((item) => tableCell("th", item)),
+  );
+  const bodyRows = body.map((row) =>
+    html(
+      "tr",
+      row.attributes,
+      row.cells.map((item) => tableCell("td", item)),
+    ),
+  );
+  const table = html("table", {}, html("thead", {}, headRow), html("tbody", {}, bodyRows));
+  const region = { tabindex: 0, role: "region", "aria-label": caption };
+  return html("div", { class: className ? `scroll ${className}` : "scroll", ...region }, table);
 }
 
 // One box that follows the pointer or the keyboard.
-const tip = {
+const tooltip = {
   show(lines, x, y) {
-    const box = find("tip");
+    const box = byId("tip");
     box.replaceChildren(...lines);
     box.hidden = false;
     const { width, height } = box.getBoundingClientRect();
-    const left = x + 14 + width > innerWidth ? x - 14 - width : x + 14;
+    const fitsRight = x + 14 + width <= innerWidth;
+    const left = fitsRight ? x + 14 : x - 14 - width;
     box.style.left = `${Math.max(4, Math.min(left, innerWidth - width - 4))}px`;
     box.style.top = `${Math.max(4, Math.min(y + 12, innerHeight - height - 4))}px`;
   },
-  hide() { find("tip").hidden = true; },
+  hide() {
+    byId("tip").hidden = true;
+  },
 };
-const pairs = (rows) => html("table", {}, html("tbody", {}, rows.map(([name, value]) =>
-  html("tr", {}, html("td", {}, name), html("td", {}, value)))));
 
-// Draws at the width there is, and again when that changes.
-function redraw(holder, draw) {
-  let width = 0;
+function pairTable(pairs) {
+  const rows = pairs.map(([name, value]) =>
+    html("tr", {}, html("td", {}, name), html("td", {}, value)),
+  );
+  return html("table", {}, html("tbody", {}, rows));
+}
+
+const MIN_WIDTH = 40; // pixels; nothing is drawn into a holder that is hidden
+
+// Draws at the width there is, and again whenever that changes.
+function drawToFit(holder, draw) {
+  let drawnWidth = 0;
   const check = () => {
-    const now = Math.floor(holder.clientWidth);
-    if (now < 40 || now === width) return;
-    width = now;
-    holder.replaceChildren(draw(now));
+    const width = Math.floor(holder.clientWidth);
+    if (width < MIN_WIDTH || width === drawnWidth) return;
+    drawnWidth = width;
+    holder.replaceChildren(draw(width));
   };
   new ResizeObserver(() => requestAnimationFrame(check)).observe(holder);
   check();

@@ -1,20 +1,71 @@
-// Colors, shapes and hatches: eight colors times four shapes tell 32 clusters apart, also in grey.
-const colorOf = (cluster) => `c${cluster % 8}`;
-const groupOf = (cluster) => Math.floor(cluster / 8) % 4;
+// Colors, shapes and hatches: eight colors times four shapes tell 32 clusters apart, also in gray.
 
-function shapePath(group, r) {
-  if (group === 0) return `M${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
-  if (group === 1) { const s = 0.9 * r; return `M${-s} ${-s}h${2 * s}v${2 * s}h${-2 * s}z`; }
-  if (group === 2) return `M0 ${-1.25 * r}L${1.15 * r} ${0.85 * r}H${-1.15 * r}z`;
-  return `M0 ${-1.3 * r}L${1.3 * r} 0L0 ${1.3 * r}L${-1.3 * r} 0z`;
+const N_COLORS = 8;
+const N_SHAPES = 4;
+
+const colorClass = (cluster) => `c${cluster % N_COLORS}`;
+const shapeNumber = (cluster) => Math.floor(cluster / N_COLORS) % N_SHAPES;
+
+// The factors make circle, square, triangle and diamond look equally large.
+function shapePath(shape, radius) {
+  if (shape === 0) {
+    const arc = `a${radius} ${radius} 0 1 0`;
+    return `M${-radius} 0${arc} ${2 * radius} 0${arc} ${-2 * radius} 0z`;
+  }
+  if (shape === 1) {
+    const half = 0.9 * radius;
+    return `M${-half} ${-half}h${2 * half}v${2 * half}h${-2 * half}z`;
+  }
+  if (shape === 2) {
+    return `M0 ${-1.25 * radius}L${1.15 * radius} ${0.85 * radius}H${-1.15 * radius}z`;
+  }
+  const corner = 1.3 * radius;
+  return `M0 ${-corner}L${corner} 0L0 ${corner}L${-corner} 0z`;
 }
-const swatch = (cluster) => svg("svg", { class: `swatch ${colorOf(cluster)}`, viewBox: "-10 -10 20 20", "aria-hidden": "true" },
-  svg("path", { d: shapePath(groupOf(cluster), 6.5) }));
 
-// Hatches over blocks whose color starts again.
-function hatches() {
-  const lines = ["", "M0 6L6 0", "M0 0L6 6", "M0 6L6 0M0 0L6 6"];
-  return svg("defs", {}, [1, 2, 3].map((group) => svg("pattern",
-    { id: `hatch${group}`, width: 6, height: 6, patternUnits: "userSpaceOnUse" },
-    svg("path", { d: lines[group], stroke: "var(--paper)", "stroke-width": 1, fill: "none" }))));
+function clusterSwatch(cluster) {
+  return svg(
+    "svg",
+    {
+      class: `swatch ${colorClass(cluster)}`,
+      viewBox: "-10 -10 20 20",
+      "aria-hidden": "true",
+    },
+    svg("path", { d: shapePath(shapeNumber(cluster), 6.5) }),
+  );
+}
+
+function lineSwatch(series) {
+  return svg(
+    "svg",
+    {
+      class: `swatch ${colorClass(series.mark)}`,
+      viewBox: "0 0 26 18",
+      width: 26,
+      "aria-hidden": "true",
+    },
+    svg("path", {
+      class: series.strong ? "line strong" : "line",
+      d: "M0 9H26",
+      "stroke-dasharray": series.dash,
+    }),
+    svg("path", {
+      class: "dot",
+      transform: "translate(13 9)",
+      d: shapePath(series.shape || 0, 4.5),
+    }),
+  );
+}
+
+// Hatches over blocks whose color is used a second, third or fourth time.
+function hatchPatterns() {
+  const lines = ["M0 6L6 0", "M0 0L6 6", "M0 6L6 0M0 0L6 6"];
+  const patterns = lines.map((line, i) =>
+    svg(
+      "pattern",
+      { id: `hatch${i + 1}`, width: 6, height: 6, patternUnits: "userSpaceOnUse" },
+      svg("path", { d: line, stroke: "var(--paper)", "stroke-width": 1, fill: "none" }),
+    ),
+  );
+  return svg("defs", {}, patterns);
 }

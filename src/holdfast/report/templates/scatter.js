@@ -1,99 +1,202 @@
-// Rows as points, on principal axes or on two columns.
+// Rows as points: on the columns themselves where there are one or two, otherwise on principal axes.
+
+const HOVER_DISTANCE = 18; // pixels
+
+// What can be drawn on an axis: principal axes first, then the columns shown.
+function axisChoices({ points }, { names, columns }) {
+  const principal = points.axes.map((axis, i) => ({
+    name: `principal axis ${i + 1} (${formatFraction(axis.explained)} of the variance)`,
+    values: axis.values,
+  }));
+  const own = columns.map((column, j) => ({ name: names[column], values: points.values[j] }));
+  const choices = [...principal, ...own];
+  if (choices.length === 1) choices.push({ name: "", values: points.rows.map(() => 0) });
+  return choices;
+}
+
+function axisRange(values) {
+  const present = values.filter((value) => value !== null);
+  const low = Math.min(...present);
+  const high = Math.max(...present);
+  if (!present.length) return { low: 0, high: 1 };
+  const padding = (high - low || 1) * 0.04;
+  return { low: low - padding, high: high + padding };
+}
+
+function pointRadius(count) {
+  if (count > 1500) return 2.6;
+  return count > 500 ? 3.3 : 4.2;
+}
+
+// The point closest to a place, or -1 if none is near.
+function nearestPoint(places, x, y) {
+  let best = -1;
+  let least = HOVER_DISTANCE ** 2;
+  places.forEach(([px, py], i) => {
+    const distance = (px - x) ** 2 + (py - y) ** 2;
+    if (distance < least) {
+      least = distance;
+      best = i;
+    }
+  });
+  return best;
+}
+
 function makeScatter(report, state) {
-  const { points } = report.explorer, { names, columns } = report.data;
-  const choices = [
-    ...points.axes.map((values, i) => ({ name: `principal axis ${i + 1} (${percent(points.explained[i])})`, values })),
-    ...columns.map((column, j) => ({ name: names[column], values: points.values[j] })),
-  ];
+  const { points, centers } = report.segments;
+  const { names, columns } = report.data;
+  const choices = axisChoices(report.segments, report.data);
   const picked = [0, 1];
-  const idOf = (i) => rowName(points.rows[i], points.ids && points.ids[i]);
-  const place = new Map(points.rows.map((row, i) => [row, i]));
+  const indexOfRow = new Map(points.rows.map((row, i) => [row, i]));
+  const pointName = (i) => rowName(points.rows[i], points.ids && points.ids[i]);
   let view = null;
 
   function draw(width) {
     const height = Math.round(Math.max(300, Math.min(460, width * 0.78)));
-    const [X, Y] = picked.map((j) => choices[j].values);
-    const axis = (values, from, to) => {
-      const present = values.filter((v) => v !== null);
-      const low = Math.min(...present), high = Math.max(...present), pad = (high - low || 1) * 0.04;
-      return { low: low - pad, high: high + pad, at: scale(low - pad, high + pad, from, to) };
+    const size = { width, height };
+    const [across, up] = picked.map((choice) => choices[choice]);
+    const x = axisRange(across.values);
+    const y = axisRange(up.values);
+    const position = {
+      x: linearScale(x.low, x.high, MARGIN.left, width - MARGIN.right),
+      y: linearScale(y.low, y.high, height - MARGIN.bottom, MARGIN.top + 6),
     };
-    const x = axis(X, MARGIN.left, width - MARGIN.right), y = axis(Y, height - MARGIN.bottom, MARGIN.top + 6);
-    const spec = { x: { label: choices[picked[0]].name, format: (v) => number(v, 3) }, y: { format: (v) => number(v, 3) } };
-    const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", tabindex: 0, "aria-label":
-      `Scatter plot of ${whole.format(points.rows.length)} rows, ${choices[picked[0]].name} against ${choices[picked[1]].name}. Arrow keys go from row to row.` },
-    frame(width, height, thin(roundTicks(x.low, x.high, 6), x.at, 52), roundTicks(y.low, y.high, 6), x.at, y.at, spec));
-    root.append(svg("text", { class: "axis", x: 4, y: 8, "aria-hidden": "true" }, choices[picked[1]].name));
-    const r = points.rows.length > 1500 ? 2.6 : points.rows.length > 500 ? 3.3 : 4.2;
-    const at = points.rows.map((_, i) => [x.at(X[i] ?? x.low), y.at(Y[i] ?? y.low)]);
-    const marks = at.map(([a, b]) => svg("path", { transform: `translate(${a.toFixed(1)} ${b.toFixed(1)})` }));
-    const centers = svg("g", { "aria-hidden": "true" }), ring = svg("circle", { class: "ring", r: r + 4, visibility: "hidden" });
-    root.append(svg("g", { "aria-hidden": "true" }, marks), centers, ring);
-    view = { root, at, marks, centers, ring, r, width, height, walk: at.map((_, i) => i).sort((a, b) => at[a][0] - at[b][0]), now: -1 };
+    const ticks = {
+      x: thinTicks(roundTicks(x.low, x.high, 6), position.x, 52),
+      y: up.name ? roundTicks(y.low, y.high, 6) : [],
+    };
+    const format = (value) => formatNumber(value, 3);
+    const spec = { x: { label: across.name, format }, y: { format } };
+    const radius = pointRadius(points.rows.length);
+    // A missing value is drawn at the edge.
+    const places = points.rows.map((_, i) => [
+      position.x(across.values[i] ?? x.low),
+      position.y(up.values[i] ?? y.low),
+    ]);
+    const marks = places.map(([px, py]) =>
+      svg("path", { transform: `translate(${px.toFixed(1)} ${py.toFixed(1)})` }),
+    );
+    const centerMarks = svg("g", { "aria-hidden": "true" });
+    const ring = svg("circle", { class: "ring", r: radius + 4, visibility: "hidden" });
+    const root = svg(
+      "svg",
+      {
+        viewBox: `0 0 ${width} ${height}`,
+        role: "group",
+        tabindex: 0,
+        "aria-label":
+          `Scatter plot of ${plural(points.rows.length, "row")}, ${across.name} against ` +
+          `${up.name || "nothing"}. Arrow keys go from row to row.`,
+      },
+      drawFrame(size, ticks, position, spec),
+      svg("text", { class: "axis", x: 4, y: 8, "aria-hidden": "true" }, up.name),
+      svg("g", { "aria-hidden": "true" }, marks),
+      centerMarks,
+      ring,
+    );
+    const order = [...places.keys()].sort((a, b) => places[a][0] - places[b][0]);
+    view = { root, places, marks, centerMarks, ring, radius, size, order, current: -1 };
     listen();
     paint();
     return root;
   }
+
   function paint() {
     if (!view) return;
-    const owner = report.hierarchy.cut(state.k), { marks, r } = view;
+    const owners = report.hierarchy.cut(state.k);
+    const { marks, radius } = view;
     points.labels.forEach((last, i) => {
-      const cluster = owner[last], faded = state.chosen && !state.chosen.inside.has(last);
-      marks[i].setAttribute("class", `point ${colorOf(cluster)}${faded ? " faded" : ""}`);
-      marks[i].setAttribute("d", shapePath(groupOf(cluster), state.chosen && !faded ? r * 1.25 : r));
+      const cluster = owners[last];
+      const faded = state.chosen && !state.chosen.inside.has(last);
+      const enlarged = state.chosen && !faded;
+      marks[i].setAttribute("class", `point ${colorClass(cluster)}${faded ? " faded" : ""}`);
+      marks[i].setAttribute(
+        "d",
+        shapePath(shapeNumber(cluster), enlarged ? radius * 1.25 : radius),
+      );
     });
-    view.centers.replaceChildren(...report.explorer.centers.slice(0, state.k).flatMap((center, cluster) => {
-      const [a, b] = view.at[place.get(center.row)];
-      return [svg("circle", { class: "center", cx: a, cy: b, r: r + 2.5 }), svg("text", { class: "halo strong", x: a + r + 5, y: b + 4 }, cluster)];
-    }));
+    const drawn = centers.slice(0, state.k).map((center, cluster) => {
+      const [x, y] = view.places[indexOfRow.get(center.row)];
+      return [
+        svg("circle", { class: "center", cx: x, cy: y, r: radius + 2.5 }),
+        svg("text", { class: "halo strong", x: x + radius + 5, y: y + 4 }, cluster),
+      ];
+    });
+    view.centerMarks.replaceChildren(...drawn.flat());
   }
-  function show(i, x, y) {
-    const owner = report.hierarchy.cut(state.k), box = view.root.getBoundingClientRect(), [a, b] = view.at[i];
-    view.ring.setAttribute("cx", a);
-    view.ring.setAttribute("cy", b);
+
+  function showPoint(i, clientX, clientY) {
+    const cluster = report.hierarchy.cut(state.k)[points.labels[i]];
+    const box = view.root.getBoundingClientRect();
+    const [x, y] = view.places[i];
+    view.ring.setAttribute("cx", x);
+    view.ring.setAttribute("cy", y);
     view.ring.setAttribute("visibility", "visible");
-    tip.show([html("b", {}, idOf(i)), html("span", {}, `cluster ${owner[points.labels[i]]} of ${state.k}`),
-      pairs(columns.map((column, j) => [names[column], number(points.values[j][i])]))],
-    x ?? box.left + (a / view.width) * box.width, y ?? box.top + (b / view.height) * box.height);
+    const values = columns.map((column, j) => [names[column], formatNumber(points.values[j][i])]);
+    tooltip.show(
+      [
+        html("b", {}, pointName(i)),
+        html("span", {}, `segment ${cluster} of ${state.k}`),
+        pairTable(values),
+      ],
+      clientX ?? box.left + (x / view.size.width) * box.width,
+      clientY ?? box.top + (y / view.size.height) * box.height,
+    );
   }
-  function hide() { view.ring.setAttribute("visibility", "hidden"); view.now = -1; tip.hide(); }
+
+  function hide() {
+    view.ring.setAttribute("visibility", "hidden");
+    view.current = -1;
+    tooltip.hide();
+  }
+
   function listen() {
-    const { root } = view;
+    const { root, size } = view;
     root.addEventListener("pointermove", (event) => {
       const box = root.getBoundingClientRect();
-      const x = ((event.clientX - box.left) / box.width) * view.width, y = ((event.clientY - box.top) / box.height) * view.height;
-      let best = -1, least = 18 ** 2;
-      view.at.forEach(([a, b], i) => { const d = (a - x) ** 2 + (b - y) ** 2; if (d < least) { least = d; best = i; } });
-      if (best < 0) hide(); else show(best, event.clientX, event.clientY);
+      const x = ((event.clientX - box.left) / box.width) * size.width;
+      const y = ((event.clientY - box.top) / box.height) * size.height;
+      const nearest = nearestPoint(view.places, x, y);
+      if (nearest < 0) hide();
+      else showPoint(nearest, event.clientX, event.clientY);
     });
     root.addEventListener("pointerleave", hide);
     root.addEventListener("blur", hide);
     root.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (event.key === "Escape") hide();
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
       event.preventDefault();
-      view.now = Math.max(0, Math.min(view.walk.length - 1, view.now + step));
-      show(view.walk[view.now]);
+      view.current = Math.max(0, Math.min(view.order.length - 1, view.current + step));
+      showPoint(view.order[view.current]);
     });
   }
-  const selector = (which, label) => {
-    const select = html("select", { onchange: (event) => {
+
+  function axisSelector(which, label) {
+    const options = choices.map((choice, j) =>
+      html("option", { value: j, selected: j === picked[which] }, choice.name),
+    );
+    const onchange = (event) => {
       picked[which] = Number(event.target.value);
-      find("scatter").replaceChildren(draw(Math.floor(find("scatter").clientWidth)));
-    } }, choices.map((choice, j) => html("option", { value: j, selected: j === picked[which] }, choice.name)));
-    return html("label", {}, label, select);
-  };
-  find("axes").append(selector(0, "across"), selector(1, "up"));
+      byId("scatter").replaceChildren(draw(Math.floor(byId("scatter").clientWidth)));
+    };
+    return html("label", {}, label, html("select", { onchange }, options));
+  }
+
+  byId("axes").append(axisSelector(0, "across"), axisSelector(1, "up"));
   const shown = points.rows.length;
-  find("scatter-note").textContent = shown < points.n_rows
-    ? `${whole.format(shown)} of ${whole.format(points.n_rows)} rows are drawn: a sample keyed by content, with all centers and all rows named below. Every count is of all rows. Rings are centers.`
-    : "Every row is drawn. Rings are centers.";
-  redraw(find("scatter"), draw);
-  return { paint, showRow(row) {
-    const i = place.get(row);
+  byId("scatter-note").textContent =
+    shown < points.n_rows
+      ? `${formatCount(shown)} of ${plural(points.n_rows, "row")} are drawn: a sample, with all ` +
+        "centers and all rows named below. Every count is of all rows. Rings are centers."
+      : "Every row is drawn. Rings are centers.";
+  drawToFit(byId("scatter"), draw);
+
+  function showRow(row) {
+    const i = indexOfRow.get(row);
     if (i === undefined) return;
     view.root.scrollIntoView({ block: "center" });
-    requestAnimationFrame(() => show(i));
-  } };
+    requestAnimationFrame(() => showPoint(i));
+  }
+  return { paint, showRow };
 }

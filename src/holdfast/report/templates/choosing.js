@@ -1,0 +1,162 @@
+// Rows to look at, the choice of k, and the appendix about epsilon.
+
+const K_AXIS = { label: "number of clusters k", name: "k", format: String, gap: 24 };
+const EPSILON_AXIS = {
+  label: "epsilon (logarithmic)",
+  name: "epsilon",
+  log: true,
+  format: (value) => formatNumber(value, 3),
+  gap: 44,
+};
+
+const block = (title, ...content) =>
+  html("div", { class: "block-of" }, html("h3", {}, title), content);
+
+function describeRows({ rows, data }) {
+  const sentences = [`At k = ${rows.k}, mean of ${plural(rows.n_seeds, "random state")}.`];
+  if (rows.n_measured < rows.n_rows) {
+    sentences.push(
+      `Measured on a sample of ${formatCount(rows.n_measured)} of ${plural(rows.n_rows, "row")}.`,
+    );
+  }
+  const known = plural(rows.n_influence_known, "row");
+  sentences.push(
+    `${formatCount(rows.n_influential)} of ${known} move another row when they are removed; ` +
+      `${formatCount(rows.n_restless)} of ${plural(rows.n_measured, "row")} change cluster when ` +
+      "another row is removed.",
+  );
+  if (data.columns.length < data.n_columns) {
+    sentences.push(
+      `${data.columns.length} of ${formatCount(data.n_columns)} columns are shown: those that ` +
+        "differ most between segments.",
+    );
+  }
+  return sentences.join(" ");
+}
+
+function rowTable(title, valueHead, formatValue, entries, data, scatter) {
+  const head = [
+    "Row",
+    { text: valueHead, class: "num" },
+    "Segment",
+    ...data.columns.map((column) => columnHead(data.names[column])),
+  ];
+  const body = entries.map((entry) => {
+    const name = rowName(entry.row, entry.id);
+    const button = {
+      type: "button",
+      class: "pick",
+      title: "Show it in the scatter plot",
+      onclick: () => scatter.showRow(entry.row),
+    };
+    const nameNode = scatter ? html("button", button, name) : html("span", {}, name);
+    return {
+      cells: [
+        { class: "id", title: name, node: nameNode },
+        { text: formatValue(entry.value), class: "num" },
+        { node: html("span", { class: "pick" }, clusterSwatch(entry.cluster), entry.cluster) },
+        ...entry.values.map((value) => ({ text: formatNumber(value), class: "num" })),
+      ],
+    };
+  });
+  return buildTable(head, body, title);
+}
+
+function makeRows({ rows, data }, scatter) {
+  byId("rows-lead").textContent = describeRows({ rows, data });
+  const lists = [
+    {
+      title: "Most influential",
+      text: "The number of other rows that change cluster when this row is removed.",
+      head: "Rows moved",
+      format: (value) => formatNumber(value, 3),
+      entries: rows.influential,
+      empty: "No row moves another row when it is removed.",
+    },
+    {
+      title: "Most restless",
+      text:
+        "How often this row changes cluster when another row is removed " +
+        `(${plural(rows.n_left_out, "removal")}, ${plural(rows.n_seeds, "random state")}).`,
+      head: "Changes",
+      format: formatFraction,
+      entries: rows.restless,
+      empty: "No row changed cluster in any trial.",
+    },
+  ];
+  for (const list of lists) {
+    if (!list.entries.length) {
+      byId("rows-tables").append(html("p", { class: "muted" }, list.empty));
+      continue;
+    }
+    const table = rowTable(list.title, list.head, list.format, list.entries, data, scatter);
+    const text = html("p", { class: "muted small" }, list.text);
+    byId("rows-tables").append(block(list.title, text, table));
+  }
+}
+
+const ownSeries = (points) => [{ name: "this clustering", mark: 0, strong: true, points }];
+
+function makeChoosing({ choosing: { k } }) {
+  const spec = {
+    title: "Movement against k",
+    x: K_AXIS,
+    y: {
+      label: "fraction of the remaining rows that change cluster",
+      format: formatFraction,
+      tick: formatPercentTick,
+    },
+    series: ownSeries(k.k.map((x, i) => ({ x, y: k.mean[i], low: k.low[i], high: k.high[i] }))),
+    marks: [
+      { x: k.chosen, label: `used: ${k.chosen}` },
+      { x: k.suggested, label: `stands out: ${k.suggested}`, line: 1 },
+    ],
+  };
+  const title = k.suggested === null ? "No k stands out" : `k = ${k.suggested} stands out`;
+  const reason = html("p", { class: "lead" }, k.reason);
+  byId("choosing-parts").append(block(title, reason, lineChart(spec, "wide")));
+}
+
+function makeEpsilon({ choosing: { epsilon } }) {
+  const inRange = (mark) =>
+    mark.x !== null && mark.x >= epsilon.epsilon[0] && mark.x <= epsilon.epsilon.at(-1);
+  const marks = [
+    { x: epsilon.used, label: `used: ${formatNumber(epsilon.used, 3)}` },
+    { x: epsilon.suggested, label: `suggested: ${formatNumber(epsilon.suggested, 3)}`, line: 1 },
+  ].filter(inRange);
+  const movement = {
+    title: "Movement against epsilon",
+    x: EPSILON_AXIS,
+    y: {
+      label: "other rows that change cluster when one row is removed",
+      format: (value) => formatNumber(value, 3),
+    },
+    series: ownSeries(
+      epsilon.epsilon.map((x, i) => ({
+        x,
+        y: epsilon.moved[i],
+        low: Math.max(0, epsilon.moved[i] - 2 * epsilon.standard_error[i]),
+        high: epsilon.moved[i] + 2 * epsilon.standard_error[i],
+      })),
+    ),
+    marks,
+  };
+  const cost = {
+    title: "Cost against epsilon",
+    x: EPSILON_AXIS,
+    y: {
+      label: "k-median cost relative to epsilon 0",
+      format: formatFraction,
+      tick: formatPercentTick,
+      fromZero: false,
+      least: epsilon.limit,
+      limit: { y: epsilon.limit, label: `limit ${formatFraction(epsilon.limit)}` },
+    },
+    series: ownSeries(epsilon.epsilon.map((x, i) => ({ x, y: epsilon.cost_ratio[i] }))),
+    marks,
+  };
+  byId("epsilon-lead").textContent =
+    `${epsilon.reason} Measured on ${plural(epsilon.n_rows, "row")}. The curve need not fall ` +
+    "steadily: rely on a difference only where it exceeds the band.";
+  byId("epsilon-charts").append(lineChart(movement), lineChart(cost));
+}

@@ -1,0 +1,115 @@
+// Dots with names: cost across, movement up.
+
+const NAME_HEIGHT = 14;
+const LETTER_WIDTH = 6.6; // pixels of one letter at 12 px, on average
+
+const overlaps = (a, b) =>
+  a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+
+// Where a name may stand around its dot, best first: offsets of the text's left end and baseline.
+function namePlaces(width) {
+  return [
+    [10, 4],
+    [-10 - width, 4],
+    [-width / 2, -12],
+    [-width / 2, 21],
+    [10, -10],
+    [10, 18],
+    [-10 - width, -10],
+    [-10 - width, 18],
+    [10, -24],
+    [10, 32],
+    [-10 - width, -24],
+    [-10 - width, 32],
+  ];
+}
+
+// Chooses for each dot the first place whose name covers fewest dots, bars and names placed before it.
+// Strong dots choose first. Returns offsets in the order of the dots.
+function placeNames(dots, size) {
+  const taken = dots.map(({ x, y }) => ({ x: x - 7, y: y - 7, width: 14, height: 14 }));
+  for (const { x, top, bottom } of dots) {
+    if (top !== undefined) taken.push({ x: x - 1, y: top, width: 2, height: bottom - top });
+  }
+  const chosen = new Array(dots.length);
+  const order = [...dots.keys()].sort(
+    (a, b) => (dots[b].strong ? 1 : 0) - (dots[a].strong ? 1 : 0),
+  );
+  for (const i of order) {
+    const { x, y, name } = dots[i];
+    const width = name.length * LETTER_WIDTH + 4;
+    const boxAt = ([dx, dy]) => ({ x: x + dx, y: y + dy - 11, width, height: NAME_HEIGHT });
+    const conflicts = (place) => {
+      const box = boxAt(place);
+      const outside =
+        box.x < MARGIN.left - 4 ||
+        box.x + width > size.width - 2 ||
+        box.y < 0 ||
+        box.y + NAME_HEIGHT > size.height - MARGIN.bottom;
+      return (outside ? 3 : 0) + taken.filter((other) => overlaps(box, other)).length;
+    };
+    const places = namePlaces(width);
+    chosen[i] = places.reduce((best, place) => (conflicts(place) < conflicts(best) ? place : best));
+    taken.push(boxAt(chosen[i]));
+  }
+  return chosen;
+}
+
+function drawDots(spec, width) {
+  const size = { width, height: spec.height || 360 };
+  const xs = spec.dots.map((dot) => dot.x);
+  const spread = Math.max(...xs) - Math.min(...xs) || Math.max(...xs) * 0.1 || 1;
+  const low = Math.min(...xs) - 0.12 * spread;
+  const high = Math.max(...xs) + 0.12 * spread;
+  const top = Math.max(...spec.dots.map((dot) => dot.high ?? dot.y));
+  const position = {
+    x: linearScale(low, high, MARGIN.left, width - MARGIN.right),
+    y: linearScale(-0.1 * top, top * 1.05 || 1, size.height - MARGIN.bottom, MARGIN.top),
+  };
+  const ticks = {
+    x: thinTicks(roundTicks(low, high, 6), position.x, 48),
+    y: roundTicks(0, top, 5),
+  };
+  const placed = spec.dots.map((dot) => ({
+    ...dot,
+    x: position.x(dot.x),
+    y: position.y(dot.y),
+    top: dot.low === null ? undefined : position.y(dot.high),
+    bottom: dot.low === null ? undefined : position.y(dot.low),
+  }));
+  const offsets = placeNames(placed, size);
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${width} ${size.height}`, role: "img", "aria-label": spec.title },
+    drawFrame(size, ticks, position, spec),
+    placed.map((dot, i) => drawDot(dot, offsets[i])),
+  );
+}
+
+function drawDot(dot, [dx, dy]) {
+  const showTooltip = (event) =>
+    tooltip.show([html("b", {}, dot.name), pairTable(dot.lines)], event.clientX, event.clientY);
+  const whisker =
+    dot.top === undefined
+      ? null
+      : svg("line", { class: "whisker", x1: dot.x, x2: dot.x, y1: dot.bottom, y2: dot.top });
+  return [
+    svg(
+      "g",
+      { class: colorClass(dot.mark) },
+      whisker,
+      svg("path", {
+        class: "dot",
+        transform: `translate(${dot.x} ${dot.y})`,
+        d: shapePath(dot.shape || 0, dot.strong ? 7 : 5.5),
+        onpointermove: showTooltip,
+        onpointerleave: tooltip.hide,
+      }),
+    ),
+    svg(
+      "text",
+      { class: dot.strong ? "halo strong" : "halo", x: dot.x + dx, y: dot.y + dy },
+      dot.name,
+    ),
+  ];
+}
