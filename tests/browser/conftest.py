@@ -29,7 +29,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture(scope="session")
 def evil_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pages") / "report.html"
-    build_evil(make_rows()).to_html(path)
+    report = build_evil(make_rows())
+    report.to_html(path)
+    path.with_suffix(".json").write_text(report.to_json(), encoding="utf-8")
     return path
 
 
@@ -43,7 +45,7 @@ def bare_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(browser, evil_file: Path) -> Iterator[Page]:
-    """The page of hostile names, opened anew at 1280 pixels; silent and alone at the end."""
+    """The page of hostile names, opened again at 1280 pixels; silent and alone at the end."""
     opened = Page(browser)
     opened.open(evil_file)
     yield opened

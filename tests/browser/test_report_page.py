@@ -10,8 +10,12 @@ from report_builder import EVIL, build, make_ids
 
 from holdfast import average_sensitivity
 from holdfast.clusterers import ward_linkage
+from holdfast.report import Report, build_sensitivity_report
 
-PARTS = ["Verdict", "Explorer", "Stability", "Rows to look at", "Choosing k and epsilon"]
+PARTS = [
+    "Segments", "How stable they are", "Rows to look at", "Choosing k", "How they were found",
+    "Appendix",
+]  # fmt: skip
 
 
 def classes_of_points(page):
@@ -23,9 +27,9 @@ def classes_of_points(page):
 def cut(content, k):
     """Labels of the points at k clusters, from the page's own data."""
     labels = []
-    for label in content["explorer"]["points"]["labels"]:
+    for label in content["segments"]["points"]["labels"]:
         while label >= k:
-            label = content["explorer"]["parent"][label]
+            label = content["segments"]["parent"][label]
         labels.append(label)
     return labels
 
@@ -35,15 +39,23 @@ def content(page):
     return json.loads(page.text("#data"))
 
 
-def test_all_parts_are_there_and_numbered(page):
-    titles = [e.text.splitlines() for e in page.find_all("section h2")]
-    assert titles == [[str(i + 1), t] for i, t in enumerate([*PARTS, "How it was made"])]
-    assert page.text("#sentence").startswith("When 5% of the rows go")
-    assert len(page.find_all("#numbers .card")) == 3
-    page.wait("return document.querySelectorAll('#stability-charts svg path.line').length >= 9")
-    assert len(page.find_all("#stability-charts figure")) == 4
-    assert len(page.find_all("#choosing-parts figure")) == 3
+def test_all_parts_are_there_segments_first(page):
+    assert [e.text for e in page.find_all("section h2")] == PARTS
+    assert page.text("#headline").startswith("4 segments with ")
+    assert page.text("#sentence").startswith("When 5% of the rows are removed")
+    assert len(page.find_all("#numbers .card")) == 4
+    assert len(page.find_all("#findings li")) == 1
+    page.wait("return document.querySelectorAll('#comparison-charts svg path.line').length === 9")
+    assert len(page.find_all("#comparison-charts figure")) == 4
+    assert len(page.find_all("#choosing-parts figure")) == 1
     page.keep_picture("light")
+
+
+def test_epsilon_waits_in_the_appendix(page):
+    assert not page.find("#epsilon-charts").is_displayed()
+    page.click(page.find("#appendix summary"))
+    page.wait("return document.querySelectorAll('#epsilon-charts svg').length === 2")
+    assert page.find("#epsilon-charts").is_displayed()
 
 
 def test_hostile_names_are_shown_as_text(page, content):
@@ -55,8 +67,8 @@ def test_hostile_names_are_shown_as_text(page, content):
         "return [...document.querySelectorAll('#clusters th.name')].map(e => e.textContent)"
     )
     assert heads == EVIL
-    center = content["explorer"]["centers"][0]["row"]
-    assert page.text("#clusters tbody td.id") == make_ids(center + 1)[center]
+    center = content["segments"]["centers"][0]["row"]
+    assert page.text("#center-table tbody td.id") == make_ids(center + 1)[center]
     options = page.run(
         "return [...document.querySelector('select').options].map(o => o.textContent)"
     )
@@ -73,9 +85,9 @@ def test_slider_shows_every_cut_and_colors_stay(page, content):
         assert classes_of_points(page) == expected
     page.click(page.find("#more"))
     assert page.text("#k-now") == "2"
-    assert "splits cluster 1 off cluster 0" in page.text("#step")
+    assert "splits segment 1 off segment 0" in page.text("#step")
     sizes = page.run(
-        "return [...document.querySelectorAll('#clusters tbody td:nth-child(2)')].map(e => e.textContent)"
+        "return [...document.querySelectorAll('#clusters tbody td:nth-child(2) b')].map(e => e.textContent)"
     )
     labels = cut(content, 2)
     assert [int(s.split()[0]) for s in sizes] == [labels.count(0), labels.count(1)]
@@ -95,15 +107,15 @@ def test_hover_names_the_row(page, content):
     page.hover(point)
     page.wait("return !document.getElementById('tip').hidden")
     named = page.text("#tip b")
-    assert named in content["explorer"]["points"]["ids"]
+    assert named in content["segments"]["points"]["ids"]
     assert page.text("#tip span").endswith("of 4")
     assert len(page.find_all("#tip tr")) == 4
-    page.hover(page.find("#explorer h2"))
+    page.hover(page.find("#segments h2"))
     page.wait("return document.getElementById('tip').hidden")
 
 
 def test_click_on_a_block_marks_its_rows(page, content):
-    block = page.find("#icicle .block[aria-label^='Cluster 2:']")
+    block = page.find("#icicle .block[aria-label^='Segment 2:']")
     page.click(block)
     marked = ["faded" not in c for c in classes_of_points(page)]
     first = [label == 2 for label in cut(content, 3)]  # where cluster 2 appears
@@ -126,10 +138,10 @@ def test_click_in_the_table_marks_the_cluster_of_this_cut(page, content):
 def test_blocks_are_reached_by_keys(page):
     page.press("#icicle .block[tabindex='0']", "ARROW_DOWN")
     label = "return document.activeElement.getAttribute('aria-label')"
-    assert page.run(label).startswith("Cluster 0:")
+    assert page.run(label).startswith("Segment 0:")
     assert "k = 2" in page.run(label)
     page.press("#icicle .block[tabindex='0']", "ARROW_RIGHT")
-    assert page.run(label).startswith("Cluster ")
+    assert page.run(label).startswith("Segment ")
     page.press("#icicle .block[tabindex='0']", "ENTER")
     assert [c for c in classes_of_points(page) if "faded" in c]
     page.press("#icicle .block[tabindex='0']", "ESCAPE")
@@ -138,17 +150,17 @@ def test_blocks_are_reached_by_keys(page):
 
 
 def test_charts_are_walked_by_keys_and_read_as_tables(page):
-    page.wait("return document.querySelectorAll('#stability-charts svg[tabindex]').length === 3")
-    page.press("#stability-charts svg[tabindex]", "ARROW_RIGHT")
-    assert page.text("#tip b") == "rows deleted: 1 row"
-    page.press("#stability-charts svg[tabindex]", "ARROW_RIGHT")
-    assert page.text("#tip b") == "rows deleted: 5%"
-    assert page.text("#tip td") == "holdfast"
-    page.press("#stability-charts svg[tabindex]", "ESCAPE")
+    page.wait("return document.querySelectorAll('#comparison-charts svg[tabindex]').length === 3")
+    page.press("#comparison-charts svg[tabindex]", "ARROW_RIGHT")
+    assert page.text("#tip b") == "rows removed: 1 row"
+    page.press("#comparison-charts svg[tabindex]", "ARROW_RIGHT")
+    assert page.text("#tip b") == "rows removed: 5%"
+    assert page.text("#tip td") == "holdfast tree"
+    page.press("#comparison-charts svg[tabindex]", "ESCAPE")
     assert page.run("return document.getElementById('tip').hidden")
     page.press("#scatter svg", "ARROW_RIGHT")
-    assert "cluster" in page.text("#tip span")
-    assert len(page.find_all("#stability-charts details table")) == 4
+    assert "segment" in page.text("#tip span")
+    assert len(page.find_all("#comparison-charts details table")) == 4
 
 
 def test_axes_can_be_columns(page, content):
@@ -201,12 +213,70 @@ def test_phone_scrolls_in_one_direction_only(page):
     assert wide == []
     small = page.run(
         "return [...document.querySelectorAll('main svg text')].filter(e =>"
-        " e.getBoundingClientRect().height > 0 && e.getBoundingClientRect().height < 10).length"
+        " !e.closest('details:not([open])') && e.getBoundingClientRect().height > 0 && e.getBoundingClientRect().height < 10).length"
     )
     assert small == 0
     page.press("#k", "ARROW_RIGHT")
     assert page.text("#k-now") == "5"
     page.keep_picture("phone")
+
+
+def test_phone_shows_segments_as_cards_and_keeps_the_menu(page):
+    page.resize(390, 800)
+    page.wait("return innerWidth === 390")
+    assert page.find("nav a").is_displayed()
+    card = page.find("#clusters tbody tr")
+    assert card.rect["x"] >= 0
+    assert card.rect["x"] + card.rect["width"] <= 390
+    assert not page.find("#clusters thead").is_displayed()
+    label = (
+        "return getComputedStyle(document.querySelector('#clusters td.heat'), '::before').content"
+    )
+    assert EVIL[0] in page.run(label).replace('\\"', '"')
+    small = page.run(
+        "return [...document.querySelectorAll('button, input, select, summary, nav a')].filter(e => {"
+        " const box = e.getBoundingClientRect();"
+        " return box.width && Math.min(box.width, box.height) < 24; }).map(e => e.outerHTML)"
+    )
+    assert small == []
+
+
+def test_names_of_segments_are_kept_by_the_browser(page, evil_file):
+    field = page.find("[aria-label='Name of segment 2']")
+    field.send_keys("<b>big & red</b>")
+    page.open(evil_file)
+    value = "return document.querySelector('[aria-label=\"Name of segment 2\"]').value"
+    assert page.run(value) == "<b>big & red</b>"
+    page.press("#k", "ARROW_LEFT")
+    page.press("#k", "ARROW_RIGHT")
+    assert page.run(value) == "<b>big & red</b>"
+    page.run("localStorage.clear()")
+
+
+def test_switches_add_and_remove_lines(page):
+    page.wait("return document.querySelectorAll('#comparison-charts path.line').length === 9")
+    switch = page.find_all(".switch")[1]
+    page.click(switch)
+    assert switch.get_attribute("aria-pressed") == "false"
+    assert len(page.find_all("#comparison-charts .chart path.line")) == 6
+    page.click(switch)
+    assert len(page.find_all("#comparison-charts .chart path.line")) == 9
+
+
+def test_page_runs_in_the_frame_of_a_notebook(browser, evil_file, tmp_path):
+    """Without an origin there is no storage; nothing may fail for that."""
+    report = Report(json.loads(evil_file.with_suffix(".json").read_text(encoding="utf-8")))
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!DOCTYPE html><body>{report._repr_html_()}", encoding="utf-8")
+    browser.get_log("browser")
+    browser.get(notebook.as_uri())
+    browser.switch_to.frame(0)
+    page = Page(browser)
+    page.wait("return document.documentElement.dataset.ready === 'true'")
+    assert len(page.find_all("#clusters tbody tr")) == 4
+    page.find("[aria-label='Name of segment 0']").send_keys("x")
+    browser.switch_to.default_content()
+    assert browser.get_log("browser") == []
 
 
 def test_everything_that_acts_has_a_name(page):
@@ -257,12 +327,17 @@ def test_policy_stops_requests_and_foreign_scripts(browser, evil_file):
 def test_page_without_rows(browser, bare_file):
     page = Page(browser)
     page.open(bare_file)
-    titles = [e.text.splitlines()[1] for e in page.find_all("section:not([hidden]) h2")]
-    assert titles == [t for t in [*PARTS, "How it was made"] if t != "Rows to look at"]
+    titles = [e.text for e in page.find_all("section:not([hidden]) h2")]
+    assert titles == [title for title in PARTS if title != "Rows to look at"]
+    assert not page.find("#centers").is_displayed()
     assert not page.find("#scatter-figure").is_displayed()
     page.press("#k", "END")
     assert len(page.find_all("#clusters tbody tr")) == 32
-    assert "not described" in page.text("#clusters tbody")
+    names = page.run(
+        "return [...document.querySelectorAll('.segment-name')].map(e => e.placeholder)"
+    )
+    assert "not described: few rows" in names
+    assert "sd" in page.text("#clusters td.heat")
     assert "no values, names or points of single rows" in page.text("#subtitle")
     page.keep_picture("no-rows")
     page.check_silent()
@@ -278,7 +353,8 @@ def make_poor_pages(folder):
         measured = average_sensitivity(
             ward_linkage(), normal, n_clusters=ks, delete=[1, 0.1], trials=3, n_jobs=1
         )
-        measured.to_html(folder / f"sensitivity for {len(ks)}.html")
+        page = build_sensitivity_report(measured)
+        page.to_html(folder / f"sensitivity for {len(ks)}.html")
 
 
 def test_poor_pages_are_whole(browser, tmp_path):

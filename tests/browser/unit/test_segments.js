@@ -1,0 +1,69 @@
+test("a giant cluster earns no praise", () => {
+  assertEqual(judgeJaccard(0.99, 0.98), { word: "says little", tone: "muted" });
+  assertEqual(judgeJaccard(0.99, 0.3).word, "stable");
+  assertEqual(judgeJaccard(0.5, 0.3).tone, "poor");
+  assertEqual(judgeJaccard(null, 0.3).word, "");
+});
+
+test("separation has three grades", () => {
+  assertEqual(
+    [0.6, 0.3, 0.1, null].map((value) => judgeSeparation(value).word),
+    ["clear", "partial", "hardly any", ""],
+  );
+});
+
+test("colors grow with the distance from the mean of all rows", () => {
+  const differences = [-2, -1, -0.5, -0.1, 0, 0.1, 0.5, 1, 2];
+  assertEqual(differences.map(heatLevel), [-3, -2, -1, -0, 0, 0, 1, 2, 3]);
+  assertEqual([heatArrow(-1), heatArrow(0.5), heatArrow(2)], [" ▼", "", " ▲"]);
+});
+
+test("names are suggested from what distinguishes a segment", () => {
+  const names = ["age", "income"];
+  const told = [
+    [1, 1.3, 20],
+    [0, -0.8, 4],
+  ];
+  assertEqual(suggestName(told, names), "high income, low age");
+  assertEqual(
+    [suggestName([], names), suggestName(null, names)],
+    ["close to average", "not described: few rows"],
+  );
+});
+
+test("the step names the split and the cost relative to one segment", () => {
+  assertEqual(
+    describeStep({ costs: [200, 150] }, [-1, 0], 2),
+    "The step to k = 2 splits segment 1 off segment 0; k-median cost 150, 75% of that of one segment.",
+  );
+  assertEqual(describeStep({ costs: [0] }, [-1], 1), "All rows are one segment; k-median cost 0.");
+});
+
+test("at most three bands at first, with the own method and Ward among them", () => {
+  const methods = ["tree", "means", "medoids", "single", "ward"].map((name) => ({
+    name,
+    kind: name === "medoids" ? "own" : name === "ward" || name === "single" ? "other" : "holdfast",
+  }));
+  assertEqual([...visibleAtFirst(methods)], ["medoids", "ward", "tree"]);
+  assertEqual([...visibleAtFirst(methods.slice(0, 1))], ["tree"]);
+});
+
+test("methods differ in color or shape", () => {
+  const methods = [..."abcdefghij"].map((name) => ({ name, kind: "other" }));
+  const styles = styleMethods(methods).map(({ mark, shape, dash }) => `${mark} ${shape} ${dash}`);
+  assertEqual(new Set(styles).size, methods.length);
+});
+
+test("amounts of rows have their noun", () => {
+  const named = [
+    ["5%", 4],
+    ["1", 1],
+    ["3", 3],
+  ].map(([name, rows]) => nameDeletion({ name, rows }));
+  assertEqual(named, ["5%", "1 row", "3 rows"]);
+});
+
+test("32 clusters differ in color or shape", () => {
+  const marks = [...Array(32).keys()].map((i) => colorClass(i) + shapePath(shapeNumber(i), 4));
+  assertEqual(new Set(marks).size, 32);
+});
