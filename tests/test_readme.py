@@ -21,7 +21,7 @@ def test_blocks_run_as_written(tmp_path, monkeypatch, capsys):
     for block in blocks[:3]:
         exec(block, names)  # noqa: S102
     assert (tmp_path / "hierarchy.png").stat().st_size > 1000
-    assert holdfast.load("wine.holdfast").n_rows == 178
+    assert holdfast.load("wine.holdfast").hierarchy_.n_rows == 178
     assert "</html>" in (tmp_path / "report.html").read_text(encoding="utf-8")
     printed = capsys.readouterr().out
     assert re.search(r"\d% of the remaining rows change cluster when 5% of the rows go", printed)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holdfast.chunks import fit_chunks, predict_chunks
-    from holdfast.estimator import HierarchicalKMedian
+    from holdfast.estimator import HierarchicalKMedian, load
     from holdfast.hierarchy import Hierarchy
     from holdfast.hierarchy.cost import k_median_cost, k_median_cost_to
-    from holdfast.loading import load
     from holdfast.report import build_report
     from holdfast.stability import (
         average_sensitivity,
@@ -54,7 +53,7 @@ _HOMES = {
     "fit_chunks": "holdfast.chunks",
     "k_median_cost": "holdfast.hierarchy.cost",
     "k_median_cost_to": "holdfast.hierarchy.cost",
-    "load": "holdfast.loading",
+    "load": "holdfast.estimator",
     "match_labels": "holdfast.stability",
     "predict_chunks": "holdfast.chunks",
     "row_influence": "holdfast.stability",

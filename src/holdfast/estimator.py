@@ -1,5 +1,7 @@
 """HierarchicalKMedian: the scikit-learn estimator. Validates, then calls the pipeline."""
 
+import os
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,14 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast._machine.interrupts import keep_interrupts
 from holdfast._machine.memory import explain_shortage
 from holdfast._machine.progress import Listener
+from holdfast._machine.warn import warn_user
 from holdfast.centers.medoids import METRICS
-from holdfast.hierarchy.cost import distances_between, k_median_cost_to
+from holdfast.hierarchy.cost import distance_to_own, distances_between, k_median_cost_to
 from holdfast.parameters import Method, Metric, Settings, check_weight, settings_for
 from holdfast.pipeline import cluster_and_order
 from holdfast.rows.log import RowLog
-from holdfast.updates import ChangingRows
+from holdfast.storage.model import ModelRecord, TableRecord, read_model, write_model
+from holdfast.updates import ChangingRows, held_from_record, record_of_held
 
-__all__ = ["HierarchicalKMedian"]
+__all__ = ["HierarchicalKMedian", "load"]
 
 
 class HierarchicalKMedian(
@@ -89,6 +93,12 @@ class HierarchicalKMedian(
         The value used.
     seed_ : int
         The seed that came out of `random_state`.
+    reach_ : float
+        The largest distance of a row of the fit to the center of its cluster; see `predict`.
+    table_ : TableRecord or None
+        For a model that was fitted to a table by the command line: how its columns are prepared,
+        and the ids of its rows. `predict`, `transform`, `score`, `partial_fit` and `forget` then
+        take rows in the units of the table.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -176,6 +186,8 @@ class HierarchicalKMedian(
         return self
 
     def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        self.table_: TableRecord | None = None
+        self.__dict__.pop("reach_", None)
         rows = self._check_rows(X, reset=True)
         weight = check_weight(sample_weight, rows.shape[0])
         settings = self._settings_for(rows, weight)
@@ -195,23 +207,42 @@ class HierarchicalKMedian(
         self._held = RowLog.from_fit(rows, weight, clustering.row_order)
         self._recipe = clone(self)
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+    def predict(self, X: ArrayLike, *, unknown: int | None = None) -> NDArray[np.int32]:
         """Label rows as if they had been there, without moving any center.
 
-        Rows of the fit keep their labels (as long as `n_clusters` is at most the number of
-        distinct rows, or of directions for the cosine distance). Tree cost: the closest labelled cell that contains a row decides, cluster 0
-        outside all cells. Euclidean cost: the nested splits are replayed.
+        Rows of the fit keep their labels, as long as `n_clusters` is at most the number of distinct
+        rows. For means and medoids, the nested splits are replayed. For the tree, the smallest
+        labeled cell that contains a row decides; rows outside all cells get label 0, with a
+        warning.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+        unknown : int, default=None
+            Label for rows that lie farther out than anything in the fit: rows whose distance to the
+            center of their cluster is more than `reach_`, and for the tree also rows outside all
+            cells. -1 is a good choice. None labels every row with a cluster.
 
         Returns
         -------
         ndarray of shape (n_samples,), dtype int32
         """
         check_is_fitted(self)
-        return self.hierarchy_.predict(self._check_rows(X), self.cluster_centers_.shape[0])
+        rows = self._check_rows(X)
+        k = self._n_features_out
+        labels = self.hierarchy_.predict(rows, k)
+        contains = getattr(self.hierarchy_.locator, "contains", None)
+        outside = np.zeros(rows.shape[0], dtype=np.bool_) if contains is None else ~contains(rows)
+        if unknown is None:
+            if outside.any():
+                warn_user(
+                    f"{np.count_nonzero(outside)} of {rows.shape[0]} rows lie outside all cells of "
+                    "the tree and get label 0. Pass unknown=-1 to mark such rows."
+                )
+            return labels
+        distance = distance_to_own(rows, self.cluster_centers_, labels, self._fitted_metric)
+        labels[outside | (distance > self.reach_)] = unknown
+        return labels
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Distances to the centers of the cut, by `metric`.
@@ -247,6 +278,97 @@ class HierarchicalKMedian(
         weight = check_weight(sample_weight, rows.shape[0])
         return -k_median_cost_to(rows, self.cluster_centers_, weight, self._fitted_metric)
 
+    @cached_property
+    def reach_(self) -> float:
+        """The largest distance of a row of the fit to the center of its cluster."""
+        rows, weight = self._held_rows()
+        distance = distance_to_own(rows, self.cluster_centers_, self.labels_, self._fitted_metric)
+        return float(distance[weight > 0.0].max())
+
+    def save(self, path: str | os.PathLike[str], *, include_rows: bool = True) -> None:
+        """Write the fitted model to a file, for :func:`holdfast.load`.
+
+        The file is written whole or not at all. It holds plain arrays and JSON, with checksums and
+        without pickle; docs/file_format.md describes every byte.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write or replace; ``.holdfast`` is a good suffix.
+        include_rows : bool, default=True
+            Whether to store the rows. Without them the model predicts and cuts, but can no longer
+            be updated. The centers, which are rows, are stored in any case.
+        """
+        check_is_fitted(self)
+        write_model(path, self._to_record(include_rows))
+
+    def _to_record(self, include_rows: bool) -> ModelRecord:
+        recipe: Any = getattr(self, "_recipe", self)
+        parameters = {
+            "method": recipe.method,
+            "metric": recipe.metric,
+            "epsilon": self.epsilon_,
+            "max_centers": None if recipe.max_centers is None else recipe.max_centers,
+            "n_clusters": self._n_features_out,
+            "seed": self.seed_,
+        }
+        if parameters["max_centers"] not in (None, "all"):
+            parameters["max_centers"] = int(recipe.max_centers)
+        names = getattr(self, "feature_names_in_", None)
+        record = ModelRecord(
+            hierarchy=self.hierarchy_,
+            parameters=parameters,
+            centers=self._known_centers(),
+            reach=self.reach_ if "_held" in vars(self) else vars(self).get("reach_"),
+            columns=None if names is None else tuple(names),
+            table=getattr(self, "table_", None),
+        )
+        return (
+            record_of_held(record, self._held) if include_rows and "_held" in vars(self) else record
+        )
+
+    def _known_centers(self) -> NDArray[np.float64] | None:
+        """Centers of the cut; None for a model of format 1 that was stored without rows."""
+        if "_held" not in vars(self) and "cluster_centers_" not in vars(self):
+            return None
+        return np.asarray(self.cluster_centers_, dtype=np.float64)
+
+    @classmethod
+    def _from_record(cls, record: ModelRecord) -> Self:
+        hierarchy, given = record.hierarchy, dict(record.parameters)
+        locator: Any = hierarchy.locator
+        if not given:  # a hierarchy alone
+            method = (
+                "tree"
+                if not hasattr(locator, "rivals")
+                else "medoids"
+                if locator.rivals is None
+                else "means"
+            )
+            metric = METRICS[getattr(locator, "metric", 0)]
+            given = {"method": method, "metric": metric, "n_clusters": min(8, hierarchy.n_centers)}
+        seed = given.pop("seed", 0)
+        model = cls(**given, random_state=seed)
+        model.n_features_in_ = locator.n_features
+        if record.columns is not None:
+            model.feature_names_in_ = np.array(record.columns, dtype=object)
+        model.table_, model.seed_ = record.table, seed
+        model.epsilon_ = record.parameters.get("epsilon", np.nan)
+        model._n_features_out = given["n_clusters"]
+        model.hierarchy_ = hierarchy
+        if record.rows is not None:
+            model._held, model._recipe = held_from_record(record), clone(model)
+        if record.centers is not None:
+            model.cluster_centers_ = record.centers
+        if record.reach is not None:
+            model.reach_ = record.reach
+        return model
+
+    def _repr_html_inner(self) -> str:
+        """Show scikit-learn's diagram, and below it what was found."""
+        html = str(super()._repr_html_inner())
+        return html + self.hierarchy_._repr_html_() if "hierarchy_" in vars(self) else html
+
     @property
     def _fitted_metric(self) -> Any:
         """The metric of the hierarchy, whatever the parameter is set to by now."""
@@ -260,3 +382,39 @@ class HierarchicalKMedian(
     ) -> Settings:
         """Check the parameters against validated rows, and turn them into the pipeline's."""
         return settings_for(self, rows, weight, seed)
+
+
+def load(path: str | os.PathLike[str]) -> HierarchicalKMedian:
+    """Load a fitted model that was saved.
+
+    The model predicts and cuts as before, bit for bit, and takes updates if its rows were stored.
+    Loading never executes anything from the file. A damaged, truncated or crafted file gives one
+    clear error, in time and memory bounded by the size of the file. Loading does not tell who wrote
+    a file: a well-formed one from a stranger can hold any clusters.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file written by :meth:`HierarchicalKMedian.save` or by ``holdfast fit --model``, in this
+        or any earlier version.
+
+    Returns
+    -------
+    HierarchicalKMedian
+        Fitted.
+
+    Raises
+    ------
+    holdfast.storage.archive.DamagedFile
+        A ValueError that says what is wrong with the file and what to do.
+    OSError
+        If there is no file to read.
+
+    Examples
+    --------
+    >>> import holdfast
+    >>> model = holdfast.HierarchicalKMedian(2).fit([[0.0], [1.0], [9.0]])
+    >>> model.save("clusters.holdfast")  # doctest: +SKIP
+    >>> holdfast.load("clusters.holdfast").predict([[8.0]])  # doctest: +SKIP
+    """
+    return HierarchicalKMedian._from_record(read_model(path))

@@ -9,7 +9,7 @@ from holdfast.storage.archive import DamagedFile, read_archive
 __all__ = ["load"]
 
 _READERS = {
-    "hierarchy": "holdfast.hierarchy.persistence:hierarchy_from_arrays",
+    "hierarchy": "holdfast.storage.hierarchy:hierarchy_from_arrays",
     "model": "holdfast.model_file:model_from_arrays",
 }
 """For each kind of file the function that makes its object of (metadata, arrays).

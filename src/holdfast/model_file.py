@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.hierarchy import Hierarchy
-from holdfast.hierarchy.persistence import hierarchy_from_arrays, hierarchy_to_arrays
 from holdfast.storage.archive import write_archive
+from holdfast.storage.hierarchy import hierarchy_from_arrays, hierarchy_to_arrays
 from holdfast.tables.preparation import Preparation
 
 __all__ = ["FittedModel", "StoredRows", "collect_rows", "model_from_arrays", "save_model"]

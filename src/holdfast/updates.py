@@ -1,5 +1,6 @@
 """Rows that come and go: `partial_fit`, `forget`, and results that wait until they are asked for."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -14,33 +15,36 @@ from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy
 from holdfast.parameters import check_choices
 from holdfast.pipeline import cluster_rows
+from holdfast.rows.capped import Cap, CappedSketch
 from holdfast.rows.log import RowLog
 from holdfast.rows.sketch import Sketch
+from holdfast.storage.model import ModelRecord, TableRecord
 
-__all__ = ["ChangingRows", "Held", "hold_rows"]
+__all__ = ["ChangingRows", "HeldRows", "held_from_record", "hold_rows", "record_of_held"]
 
 
-class Held(Protocol):
-    """The rows that a model holds; immutable."""
+class HeldRows(Protocol):
+    """The rows that a model holds. Immutable."""
 
     @property
     def extent(self) -> Extent | None:
         """What places the grid, where it is not the rows of `content`."""
 
-    def add(self, sketch: Sketch) -> "Held":
+    def add(self, sketch: Sketch) -> "HeldRows":
         """Add rows."""
 
-    def remove(self, sketch: Sketch) -> "Held":
+    def remove(self, sketch: Sketch) -> "HeldRows":
         """Remove rows, all of which must be there."""
 
-    def settle(self) -> "Held":
+    def settle(self) -> "HeldRows":
         """Work pending changes in, to be done before `content`."""
 
     def content(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Rows, and the weight of each."""
 
 
-RESULTS = ("hierarchy_", "labels_", "center_indices_", "cluster_centers_")
+RESULTS = ("hierarchy_", "labels_", "center_indices_", "cluster_centers_", "reach_")
+"""What is computed from the rows."""
 
 
 class ChangingRows:
@@ -52,10 +56,11 @@ class ChangingRows:
 
     random_state: Any
     n_features_in_: int
+    table_: TableRecord | None
     seed_: int
     epsilon_: float
     _n_features_out: int
-    _held: Held
+    _held: HeldRows
     _recipe: Any
 
     def partial_fit(
@@ -119,7 +124,7 @@ class ChangingRows:
         """All cuts, costs and centers."""
         rows, weight = self._held_rows()
         if rows.shape[0] == 0:
-            raise NotFittedError("All rows were forgotten; add some by partial_fit, or fit anew.")
+            raise NotFittedError("All rows were removed. Add some with partial_fit, or fit again.")
         settings = self._recipe._settings_for(rows, seed=self.seed_)
         repeated = None if (weight == 1.0).all() else weight
         return cluster_rows(rows, repeated, settings, self._held.extent)
@@ -152,27 +157,44 @@ class ChangingRows:
         return self._held.content()
 
     def _check_rows(self, X: ArrayLike, reset: bool = False) -> NDArray[np.float64]:
+        """Validate rows; those of a model that was fitted to a table are prepared as it was."""
+        table = None if reset else getattr(self, "table_", None)
+        gaps = table is not None and table.preparation.fill is not None
         try:
             # scikit-learn adds all values up, which may pass infinity where each is finite.
             with np.errstate(invalid="ignore"):
                 rows: NDArray[np.float64] = validate_data(
-                    self, X, dtype=np.float64, order="C", reset=reset
+                    self,
+                    X,
+                    dtype=np.float64,
+                    order="C",
+                    reset=reset,
+                    ensure_all_finite="allow-nan" if gaps else True,
                 )
         except OverflowError:
-            raise ValueError("X must be finite doubles; it has an integer beyond them.") from None
+            raise ValueError(
+                "X has an integer that no double can hold; it must be finite numbers. Rescale it."
+            ) from None
         except ValueError as error:
             if not str(error).startswith("could not convert string"):
                 raise
             raise ValueError(
-                f"X must be numbers: {error}. Leave out columns of text, or encode them as numbers."
+                f"X must be numbers: {error}. Drop columns of text, or encode them as numbers."
             ) from None
+        if table is None:
+            return rows
+        rows = table.preparation.apply(rows)
+        if not np.isfinite(rows).all():
+            raise ValueError(
+                "X overflows once it is scaled like the table that the model was fitted to."
+            )
         return rows
 
     def _check_held(self) -> None:
         if "_held" not in vars(self):
             raise ValueError(
-                f"This {type(self).__name__} does not hold its rows: it was stored without them. "
-                "Fit it anew, or store it with its rows, to change them."
+                f"This {type(self).__name__} was saved without its rows, so it cannot be updated. "
+                "Fit it again, or save it with include_rows=True."
             )
 
     def _change(self, X: ArrayLike, sample_weight: ArrayLike | None, *, adding: bool) -> Self:
@@ -195,13 +217,13 @@ class ChangingRows:
         return self
 
 
-def hold_rows(model: Any, held: Held, recipe: Any, seed: int) -> None:
+def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:
     """Give rows to an estimator; results are computed from them when they are next asked for.
 
     Parameters
     ----------
     model : HierarchicalKMedian
-    held : Held
+    held : HeldRowsRows
     recipe : HierarchicalKMedian
         The parameters that count, as a clone that nobody changes.
     seed : int
@@ -211,3 +233,35 @@ def hold_rows(model: Any, held: Held, recipe: Any, seed: int) -> None:
     model._held, model._recipe, model.seed_ = held, recipe, seed
     model.epsilon_ = check_choices(recipe, np.empty((0, model.n_features_in_)))
     model._n_features_out = int(recipe.n_clusters)
+
+
+def record_of_held(record: ModelRecord, held: HeldRows) -> ModelRecord:
+    """Add rows to what a file keeps."""
+    held = held.settle()
+    rows, weight = held.content()
+    cap = None
+    if isinstance(held, CappedSketch) and held.exponent is not None:
+        cap = {
+            "max_cells": held.cap.max_cells,
+            "exponent": held.exponent,
+            "lower": held.lower.tolist(),
+            "upper": held.upper.tolist(),
+        }
+    counts = None if cap is None and (weight == 1.0).all() else weight
+    return replace(record, rows=rows, weight=counts, cap=cap)
+
+
+def held_from_record(record: ModelRecord) -> HeldRows:
+    """Take the rows of a file over."""
+    assert record.rows is not None
+    if record.cap is None:
+        return RowLog.from_fit(record.rows, record.weight)
+    assert record.weight is not None
+    return CappedSketch(
+        Cap(record.cap["max_cells"], record.parameters["seed"]),
+        record.rows,
+        record.weight.astype(np.int64),
+        np.array(record.cap["lower"]),
+        np.array(record.cap["upper"]),
+        record.cap["exponent"],
+    )

@@ -10,7 +10,8 @@ import pyarrow.parquet
 import pytest
 from scipy.cluster.hierarchy import is_valid_linkage
 
-from holdfast import HierarchicalKMedian, load
+from holdfast import HierarchicalKMedian
+from holdfast.loading import load
 
 USE = ("--id", "id", "--columns", "height,width")
 

@@ -18,7 +18,7 @@ from persistence.forge import describe, npy, pack, to_text
 from portable import normal
 
 import holdfast
-from holdfast.model_file import FittedModel
+from holdfast import HierarchicalKMedian
 from holdfast.storage.archive import DamagedFile, read_archive
 
 FOLDERS = (saved.FOLDER, saved_models.FOLDER)
@@ -197,10 +197,9 @@ def check_crafted_file(case: tuple[str, list[Craft], int]) -> None:
     found = load(content)
     if found is None:
         return
-    hierarchy = found
+    hierarchy = found.hierarchy_
     if PARTS[name].kind == "model":
         check_model(found)
-        hierarchy = found.hierarchy
     ks = some_ks(hierarchy.n_centers, pick)
     check_hierarchy(hierarchy, ks)
     random = np.random.RandomState(pick)
@@ -209,17 +208,18 @@ def check_crafted_file(case: tuple[str, list[Craft], int]) -> None:
     check_labels(hierarchy, rows, hierarchy.n_centers)
 
 
-def check_model(model: FittedModel) -> None:
+def check_model(model: HierarchicalKMedian) -> None:
     """What a model says about its rows fits together."""
-    n_rows, n_used = model.used.size, model.hierarchy.n_rows
-    assert np.count_nonzero(model.used) == n_used
-    assert model.ids is None or len(model.ids) == n_rows
-    assert max(model.n_clusters) <= model.hierarchy.n_centers
-    prepared = model.preparation.apply(np.zeros((2, len(model.preparation.columns))))
-    assert prepared.shape == (2, model.hierarchy.locator.n_features)
-    if model.stored is not None:
-        assert model.stored.rows[model.stored.index].shape == (n_used, prepared.shape[1])
-        assert np.isfinite(model.stored.weight[model.stored.index]).all()
+    table, n_used = model.table_, model.hierarchy_.n_rows
+    assert table is not None
+    assert np.count_nonzero(table.used) == n_used
+    assert table.ids is None or len(table.ids) == table.used.size
+    assert max(table.cuts) <= model.hierarchy_.n_centers
+    prepared = table.preparation.apply(np.zeros((2, len(table.preparation.columns))))
+    assert prepared.shape == (2, model.hierarchy_.locator.n_features)
+    if hasattr(model, "_held"):
+        assert model.rows_.shape == (n_used, prepared.shape[1])
+        assert np.isfinite(model.row_weights_).all()
 
 
 SIMPLE = [None, True, 0, 1, 2, 3, -1, 2**70, 1.5, "", "x", "<f8", "<i4", "hierarchy", "0" * 64]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from portable import normal, scales, uniform
 
 from holdfast import Hierarchy
-from holdfast.hierarchy.persistence import hierarchy_from_arrays
+from holdfast.storage.hierarchy import hierarchy_from_arrays
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, is_monotonic, is_valid_linkage
 
 from holdfast import Hierarchy
-from holdfast.hierarchy.persistence import hierarchy_from_arrays, hierarchy_to_arrays
+from holdfast.storage.hierarchy import hierarchy_from_arrays, hierarchy_to_arrays
 
 
 def ancestor_of(parent: list[int], label: int, k: int) -> int:

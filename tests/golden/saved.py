@@ -16,6 +16,8 @@ from golden.recipe import Case, bells, crc, groups, integers, some_cuts, weights
 from models import build_model
 
 from holdfast import Hierarchy
+from holdfast.storage.archive import write_archive
+from holdfast.storage.hierarchy import hierarchy_to_arrays
 
 FOLDER = Path(__file__).with_name("files")
 ANSWERS = FOLDER / "answers.json"
@@ -83,7 +85,7 @@ def main() -> int:
         if path.exists():
             continue
         hierarchy = fit(case)
-        hierarchy.save(path)
+        write_archive(path, "hierarchy", *hierarchy_to_arrays(hierarchy))
         answers[name] = answers_of(hierarchy, case)
         print("wrote", path.name)
     lines = [f"{json.dumps(name)}: {json.dumps(found)}" for name, found in sorted(answers.items())]

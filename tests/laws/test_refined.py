@@ -114,9 +114,9 @@ def test_threads_do_not_change_a_bit(monkeypatch):
 def test_saved_hierarchy_gives_the_same_answers(tmp_path):
     rng = np.random.default_rng(9)
     X, new = rng.normal(size=(60, 3)), rng.normal(size=(500, 3))
-    hierarchy = build_model(1, **REFINED).fit(X).hierarchy_
-    hierarchy.save(tmp_path / "refined.holdfast")
-    loaded = load(tmp_path / "refined.holdfast")
+    model = build_model(1, **REFINED).fit(X)
+    model.save(tmp_path / "refined.holdfast")
+    hierarchy, loaded = model.hierarchy_, load(tmp_path / "refined.holdfast").hierarchy_
     for k in (2, 7, 60):
         np.testing.assert_array_equal(loaded.predict(new, k), hierarchy.predict(new, k))
         np.testing.assert_array_equal(loaded.cut(k), hierarchy.cut(k))

@@ -6,7 +6,8 @@ from golden.saved import FOLDER
 from persistence.forge import bounded
 
 import holdfast
-from holdfast.storage.archive import DamagedFile, read_archive
+from holdfast.storage.archive import DamagedFile, read_archive, write_archive
+from holdfast.storage.hierarchy import hierarchy_to_arrays
 
 FILES = {name: FOLDER / f"{name}.holdfast" for name in ("tree-weights-1", "cosine-1")}
 
@@ -93,7 +94,7 @@ def test_arrays_swapped_between_files_and_within_one(tmp_path):
     model = holdfast.HierarchicalKMedian(1, method="tree").fit(
         np.random.RandomState(1).random_sample((60, 2))
     )
-    model.hierarchy_.save(other_path)
+    write_archive(other_path, "hierarchy", *hierarchy_to_arrays(model.hierarchy_))
     other = other_path.read_bytes()
     part, same = one.find(b"finest.npy"), other.find(b"finest.npy")
     assert one[part + 30 : part + 158] == other[same + 30 : same + 158]  # the same .npy header

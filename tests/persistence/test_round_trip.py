@@ -9,7 +9,8 @@ from laws.inputs import INPUTS
 
 import holdfast
 from holdfast import HierarchicalKMedian, Hierarchy
-from holdfast.hierarchy.persistence import hierarchy_from_arrays, hierarchy_to_arrays
+from holdfast.storage.archive import write_archive
+from holdfast.storage.hierarchy import hierarchy_from_arrays, hierarchy_to_arrays
 
 ROWS = np.random.RandomState(5).standard_normal((40, 3))
 CHOSEN = [c for c in CONFIGURATIONS if c.name in ("tree-1", "tree-0-unshifted", "euclidean-0.05")]
@@ -33,11 +34,10 @@ def assert_equal(found: Hierarchy, was: Hierarchy, rows: np.ndarray) -> None:
 @pytest.mark.parametrize("configuration", CHOSEN, ids=str)
 def test_every_answer_is_the_same(configuration, given, tmp_path):
     model = configuration.estimator().fit(given.rows, sample_weight=given.weight)
-    model.hierarchy_.save(tmp_path / "h")
-    found = holdfast.load(tmp_path / "h")
-    assert isinstance(found, Hierarchy)
+    write_archive(tmp_path / "h", "hierarchy", *hierarchy_to_arrays(model.hierarchy_))
+    found = holdfast.load(tmp_path / "h").hierarchy_
     assert_equal(found, model.hierarchy_, given.rows)
-    found.save(tmp_path / "again")
+    write_archive(tmp_path / "again", "hierarchy", *hierarchy_to_arrays(found))
     assert (tmp_path / "again").read_bytes() == (tmp_path / "h").read_bytes()
     assert_equal(pickle.loads(pickle.dumps(found)), model.hierarchy_, given.rows)
 
@@ -66,5 +66,5 @@ def test_another_locator_cannot_be_saved(tmp_path):
     h = HierarchicalKMedian(2, method="tree").fit(ROWS).hierarchy_
     other = Hierarchy(h.center_indices, h.costs, h.parent, h.finest, Elsewhere())
     with pytest.raises(TypeError, match="Elsewhere"):
-        other.save(tmp_path / "h")
+        hierarchy_to_arrays(other)
     assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,7 @@ from holdfast import HierarchicalKMedian, average_sensitivity, load
 from holdfast._machine.files import write_whole
 
 ROWS = np.random.RandomState(0).standard_normal((3000, 3))
-HIERARCHY = HierarchicalKMedian(4, method="tree").fit(ROWS).hierarchy_
+MODEL = HierarchicalKMedian(4, method="tree").fit(ROWS)
 
 
 def measure(folder: Path) -> None:
@@ -29,7 +29,7 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "many small writes": lambda path: write_whole(
         path, lambda file: [file.write(bytes(1000)) for _ in range(1000)]
     ),
-    "hierarchy": HIERARCHY.save,
+    "model": MODEL.save,
 }
 
 
@@ -61,7 +61,7 @@ def test_an_old_file_outlives_a_full_disk(writer: str, room: int, tmp_path: Path
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_what_is_noticed_at_the_end_counts_too(step: str, tmp_path: Path, monkeypatch):
     path = tmp_path / "file"
-    HIERARCHY.save(path)
+    MODEL.save(path)
     before = path.read_bytes()
 
     def fail(*args: object) -> None:
@@ -69,10 +69,10 @@ def test_what_is_noticed_at_the_end_counts_too(step: str, tmp_path: Path, monkey
 
     monkeypatch.setattr(os, step, fail)
     with pytest.raises(OSError, match="No space left"):
-        HierarchicalKMedian(4, method="tree", random_state=1).fit(ROWS).hierarchy_.save(path)
+        HierarchicalKMedian(4, method="tree", random_state=1).fit(ROWS).save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["file"]
-    np.testing.assert_array_equal(load(path).cut(50), HIERARCHY.cut(50))
+    np.testing.assert_array_equal(load(path).hierarchy_.cut(50), MODEL.hierarchy_.cut(50))
 
 
 def test_a_checkpoint_keeps_its_whole_blocks(tmp_path: Path):

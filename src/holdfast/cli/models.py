@@ -18,7 +18,7 @@ def load_model(path: str) -> "FittedModel":
     """Read a model that ``fit --model`` wrote."""
     import os
 
-    from holdfast import load
+    from holdfast.loading import load
     from holdfast.model_file import FittedModel
 
     if path == "-":

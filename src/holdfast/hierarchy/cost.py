@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from holdfast.centers._distance_kernels import unit_rows
 
-__all__ = ["distances_between", "k_median_cost", "k_median_cost_to"]
+__all__ = ["distance_to_own", "distances_between", "k_median_cost", "k_median_cost_to"]
 
 _BLOCK = 1 << 22  # distances held at a time
 _MOST_CANDIDATES = 256  # tried at a time: bounds from the first ones rule others out
@@ -24,6 +24,19 @@ def distances_between(rows: Rows, centers: Rows, metric: str = "euclidean") -> R
     else:
         distances = cdist(rows, centers, "cityblock" if metric == "manhattan" else metric)
     return distances
+
+
+def distance_to_own(
+    rows: Rows, centers: Rows, labels: NDArray[np.integer], metric: str = "euclidean"
+) -> Rows:
+    """Distance of each row to the center of its own cluster; shape (n,)."""
+    distance = np.empty(rows.shape[0])
+    order = np.argsort(labels, kind="stable")
+    for chosen in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        if chosen.size:
+            center = centers[labels[chosen[0]]][None, :]
+            distance[chosen] = distances_between(rows[chosen], center, metric)[:, 0]
+    return distance
 
 
 def k_median_cost_to(

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from holdfast.hierarchy.model import Hierarchy
 
-__all__ = ["cluster_color", "draw_hierarchy", "nested_order"]
+__all__ = ["cluster_color", "draw_hierarchy", "hierarchy_html", "nested_order"]
 
 # Okabe and Ito's palette: distinct to color-blind eyes, different in lightness when printed grey.
 _PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -38,6 +38,31 @@ def nested_order(parent: NDArray[np.int32], n_clusters: int) -> list[int]:
         order.append(t)
         todo.extend(children[t])
     return order
+
+
+def hierarchy_html(hierarchy: "Hierarchy") -> str:
+    """Describe a hierarchy as an HTML table: a few cuts, their costs, their clusters as bars."""
+    cuts = [k for k in (1, 2, 3, 4, 6, 8, 12, 16) if k <= hierarchy.n_centers]
+    whole = float(hierarchy.costs[0])
+    lines = []
+    for k in cuts:
+        sizes = hierarchy.sizes(k)
+        bars = "".join(
+            f'<span title="cluster {t}: {sizes[t]:,} rows" style="display:inline-block;height:1em;'
+            f'width:{100.0 * sizes[t] / hierarchy.n_rows:.2f}%;background:{cluster_color(t)}"></span>'
+            for t in nested_order(hierarchy.parent, k)
+        )
+        cost = 100.0 * float(hierarchy.costs[k - 1]) / whole if whole > 0.0 else 0.0
+        lines.append(
+            f'<tr><td style="text-align:right">{k}</td>'
+            f'<td style="text-align:right">{cost:.0f}%</td>'
+            f'<td style="min-width:20em;white-space:nowrap">{bars}</td></tr>'
+        )
+    return (
+        f"<table><caption>Hierarchy of {hierarchy.n_rows:,} rows, up to {hierarchy.n_centers:,} "
+        "clusters</caption><thead><tr><th>clusters</th><th>cost, relative to one cluster</th>"
+        f"<th>rows in each cluster</th></tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    )
 
 
 def draw_hierarchy(hierarchy: "Hierarchy", n_clusters: int, ax: Any = None) -> "Axes":

@@ -47,6 +47,10 @@ class CellLocator:
         order, coordinates = self.order[kept], self.coordinates[kept]
         return CellLocator(self.grid, coordinates, order, self.cell[:k], self.parent[:k])
 
+    def contains(self, X: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which rows lie in a cell at all."""
+        return self.grid.locate_any(X)[1]
+
     def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
         """Find the last center whose cell contains each row; 0 outside all cells."""
         coordinates, inside = self.grid.locate_any(X)

@@ -1,6 +1,5 @@
 """The result of a fit: one nested hierarchy, cut anywhere."""
 
-import os
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol
@@ -84,6 +83,12 @@ class Hierarchy:
     def __repr__(self) -> str:
         """Name the hierarchy by its sizes."""
         return f"Hierarchy(n_rows={self.n_rows}, n_centers={self.n_centers})"
+
+    def _repr_html_(self) -> str:
+        """Show a few cuts: what each costs, and how large its clusters are."""
+        from holdfast.hierarchy.draw import hierarchy_html
+
+        return hierarchy_html(self)
 
     @keep_interrupts()
     def cut(self, k: int) -> NDArray[np.int32]:
@@ -173,22 +178,6 @@ class Hierarchy:
         if not np.isfinite(rows).all():
             raise ValueError("X must be finite; it contains NaN or infinity.")
         return ancestors[self.locator.finest(rows)]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the hierarchy to a file, whole or not at all, for :func:`holdfast.load`.
-
-        Plain arrays and JSON, checksummed, without pickle: docs/file_format.md. The file tells the
-        places of the centers (they are rows of the data) and the labels of all rows.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to make or to replace; ``.holdfast`` is a good ending for its name.
-        """
-        from holdfast.hierarchy.persistence import hierarchy_to_arrays
-        from holdfast.storage.archive import write_archive
-
-        write_archive(path, "hierarchy", *hierarchy_to_arrays(self))
 
     def _ancestors(self, k: int) -> NDArray[np.int32]:
         if not isinstance(k, Integral) or isinstance(k, bool):

@@ -10,11 +10,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.jit import read_only
+from holdfast.grid.cells import row_keys
 from holdfast.grid.place import Extent
 from holdfast.rows.order import RowOrder
 from holdfast.rows.sketch import MAX_WEIGHT, Sketch, name_missing, whole_weights
 
 __all__ = ["RowLog"]
+
+_BLOCK = 1 << 18  # rows whose hashes are held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,8 @@ class RowLog:
         Number of rows, repeated ones included.
     row_order : RowOrder or None
         Finds rows among those given; without it they are sketched before the first removal.
+    fingerprint : int
+        Of the rows given, which are not copied: tells whether somebody has changed them since.
     """
 
     given: tuple[NDArray[np.float64], NDArray[np.float64] | None] | None = None
@@ -40,6 +46,7 @@ class RowLog:
     layers: tuple[Sketch, ...] = ()
     total_weight: int = 0
     row_order: RowOrder | None = None
+    fingerprint: int = 0
 
     @classmethod
     def from_fit(
@@ -48,19 +55,17 @@ class RowLog:
         weight: NDArray[np.float64] | None,
         row_order: RowOrder | None = None,
     ) -> Self:
-        """Keep rows and weights as they are; both are copied."""
-        given = rows.copy(), None if weight is None else weight.copy()
-        for array in given:
-            if array is not None:
-                array.flags.writeable = False
+        """Keep rows as they are, not copied, and a copy of the weights."""
+        given = read_only(rows), None if weight is None else read_only(weight.copy())
         row_order = None if row_order is None else row_order.kept()
+        log = cls(given, row_order=row_order, fingerprint=_fingerprint(rows))
         if weight is None:
-            return cls(given, total_weight=rows.shape[0], row_order=row_order)
+            return replace(log, total_weight=rows.shape[0])
         try:
             total = int(whole_weights(weight, rows.shape[0]).sum())
         except ValueError as error:
-            return cls(given, refusal=str(error))
-        return cls(given, total_weight=total, row_order=row_order)
+            return replace(log, refusal=str(error))
+        return replace(log, total_weight=total)
 
     def add(self, sketch: Sketch) -> "RowLog":
         """Add rows."""
@@ -74,6 +79,7 @@ class RowLog:
         """Remove rows, all of which must be there; O(log n) a row."""
         self._check_counted()
         log = self if self.row_order is not None else self.sketch_given()
+        log.check_unchanged()
         held = np.zeros(len(sketch), dtype=np.int64)
         if log.given is not None and log.row_order is not None:
             held += log.row_order.count(*log.given, sketch.rows)
@@ -91,10 +97,19 @@ class RowLog:
         """Turn the rows of a fit into a sketch."""
         if self.given is None:
             return self
+        self.check_unchanged()
         layers: tuple[Sketch, ...] = (Sketch.from_rows(*self.given),)
         for layer in self.layers:
             layers = _stack(layers, layer, 1)
         return replace(self, given=None, layers=layers, row_order=None)
+
+    def check_unchanged(self) -> None:
+        """Refuse rows of the fit that were changed in place since."""
+        if self.given is not None and _fingerprint(self.given[0]) != self.fingerprint:
+            raise ValueError(
+                "X was changed in place after fit, which keeps a reference to it instead of a "
+                "copy. Fit again, or pass a copy to fit."
+            )
 
     @property
     def extent(self) -> Extent | None:
@@ -124,6 +139,15 @@ class RowLog:
     def _check_counted(self) -> None:
         if self.refusal:
             raise ValueError(self.refusal)
+
+
+def _fingerprint(rows: NDArray[np.float64]) -> int:
+    """Add up hashes of all rows, in blocks."""
+    total = 0
+    for start in range(0, rows.shape[0], _BLOCK):
+        keys = row_keys(rows[start : start + _BLOCK], 0)
+        total += int(keys.sum(dtype=np.uint64))
+    return total & ((1 << 64) - 1)
 
 
 def _stack(layers: tuple[Sketch, ...], change: Sketch, sign: int) -> tuple[Sketch, ...]:

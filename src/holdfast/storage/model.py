@@ -1,0 +1,368 @@
+"""A fitted model as a file: hierarchy, parameters, rows, and what a table brought along."""
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.hierarchy import Hierarchy
+from holdfast.storage.archive import DamagedFile, read_archive, write_archive
+from holdfast.storage.hierarchy import hierarchy_from_arrays, hierarchy_to_arrays
+from holdfast.tables.preparation import Preparation
+
+__all__ = ["ModelRecord", "TableRecord", "read_model", "write_model"]
+
+_PREFIX = "hierarchy."
+_PARAMETERS = {"epsilon", "max_centers", "method", "metric", "n_clusters", "seed"}
+_OLD_PARAMETERS = {"cost", "epsilon", "max_centers", "seed"}
+_OLD_COSTS = {"tree": "tree", "euclidean": "medoids", "refined": "means"}
+"""The methods by the names that they had in format 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableRecord:
+    """What a model that was fitted to a table knows of it.
+
+    Attributes
+    ----------
+    preparation : Preparation
+        How columns of the table become columns of the model.
+    id_name : str or None
+        The column that names rows.
+    ids : ndarray of shape (n_rows,), dtype int64 or object, or None
+        Names of all rows of the table; None where rows are known by their number.
+    used : ndarray of shape (n_rows,), dtype bool
+        Rows that took part; the others were left out for missing values.
+    cuts : tuple of int
+        The numbers of clusters that were asked for.
+    """
+
+    preparation: Preparation
+    id_name: str | None
+    ids: NDArray[Any] | None
+    used: NDArray[np.bool_]
+    cuts: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRecord:
+    """Everything that a file keeps of a fitted model.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+    parameters : dict
+        `method`, `metric`, `epsilon` (the value used), `max_centers`, `n_clusters` and `seed`.
+        Empty for a file that holds a hierarchy alone.
+    rows : ndarray of shape (n_rows, n_features), dtype float64 or float32, or None
+    weight : ndarray of shape (n_rows,), dtype float64, or None
+    centers : ndarray of shape (n_clusters, n_features), dtype float64, or None
+    reach : float or None
+        The largest distance of a row to the center of its cluster.
+    columns : tuple of str or None
+        Names of the columns.
+    cap : dict or None
+        For rows that stand for others: `max_cells`, `exponent`, `lower`, `upper`.
+    table : TableRecord or None
+    """
+
+    hierarchy: Hierarchy
+    parameters: dict[str, Any] = field(default_factory=dict)
+    rows: NDArray[Any] | None = None
+    weight: NDArray[np.float64] | None = None
+    centers: NDArray[np.float64] | None = None
+    reach: float | None = None
+    columns: tuple[str, ...] | None = None
+    cap: dict[str, Any] | None = None
+    table: TableRecord | None = None
+
+
+def write_model(path: str | os.PathLike[str], model: ModelRecord) -> None:
+    """Write a model to a file, whole or not at all."""
+    metadata, arrays = hierarchy_to_arrays(model.hierarchy)
+    stored: dict[str, NDArray[Any]] = {_PREFIX + name: array for name, array in arrays.items()}
+    epsilon = model.parameters["epsilon"]
+    record: dict[str, Any] = {
+        "hierarchy": metadata,
+        "parameters": {
+            **model.parameters,
+            "epsilon": "inf" if math.isinf(epsilon) else float(epsilon),
+        },
+        "reach": model.reach,
+        "columns": None if model.columns is None else list(model.columns),
+        "cap": model.cap,
+        "table": None,
+    }
+    for name in ("rows", "weight", "centers"):
+        array = getattr(model, name)
+        if array is not None:
+            stored[name] = array
+    if model.table is not None:
+        described, named = _table_to_arrays(model.table)
+        record["table"] = described
+        stored |= named
+    write_archive(path, "model", record, stored)
+
+
+def _table_to_arrays(table: TableRecord) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    kind = "none"
+    if table.ids is not None and table.ids.dtype.kind == "i":
+        kind, arrays["ids.integers"] = "integers", table.ids.astype(np.int64)
+    elif table.ids is not None:
+        kind = "texts"
+        arrays |= _pack_texts(table.ids)
+    if not table.used.all():
+        arrays["used"] = table.used
+    record = {
+        "preparation": table.preparation.to_json(),
+        "id_name": table.id_name,
+        "ids": kind,
+        "cuts": list(table.cuts),
+    }
+    return record, arrays
+
+
+def read_model(path: str | os.PathLike[str]) -> ModelRecord:
+    """Read any file of holdfast, of this or an earlier format, and check all of it.
+
+    Raises
+    ------
+    DamagedFile
+        What is wrong with the file, and what to do.
+    """
+    archive = read_archive(path, _READERS)
+    try:
+        return _READERS[archive.kind](archive.metadata, archive.arrays)
+    except ValueError as error:
+        raise DamagedFile(path, str(error)) from None
+
+
+def _read_hierarchy(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ModelRecord:
+    """Read a file of format 1 that holds a hierarchy alone."""
+    return ModelRecord(hierarchy_from_arrays(metadata, arrays))
+
+
+def _read_model(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ModelRecord:
+    inside = {n.removeprefix(_PREFIX): a for n, a in arrays.items() if n.startswith(_PREFIX)}
+    hierarchy = hierarchy_from_arrays(_record(metadata, "hierarchy"), inside)
+    if "cost" in _record(metadata, "parameters"):
+        return _read_first_format(hierarchy, metadata, arrays)
+    parameters = _check_parameters(_record(metadata, "parameters"), hierarchy)
+    d = hierarchy.locator.n_features
+    rows, weight = _check_rows(arrays, hierarchy.n_rows, d)
+    centers = arrays.get("centers")
+    if centers is not None and (
+        centers.dtype != np.float64
+        or centers.shape != (parameters["n_clusters"], d)
+        or not np.isfinite(centers).all()
+    ):
+        raise ValueError("its centers are not finite numbers, one row for each cluster")
+    reach = metadata.get("reach")
+    if reach is not None and not (type(reach) is float and 0.0 <= reach < math.inf):
+        raise ValueError("its reach must be a finite number of at least 0")
+    columns = metadata.get("columns")
+    if columns is not None and not (_is_names(columns) and len(columns) == d):
+        raise ValueError("its names of columns are not as many as its columns")
+    table = metadata.get("table")
+    return ModelRecord(
+        hierarchy=hierarchy,
+        parameters=parameters,
+        rows=rows,
+        weight=weight,
+        centers=centers,
+        reach=reach,
+        columns=None if columns is None else tuple(columns),
+        cap=_check_cap(metadata.get("cap"), d),
+        table=None if table is None else _read_table(_record(metadata, "table"), arrays, hierarchy),
+    )
+
+
+def _read_first_format(
+    hierarchy: Hierarchy, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> ModelRecord:
+    """Read what ``holdfast fit --model`` wrote in format 1, under today's names."""
+    old = _record(metadata, "parameters")
+    if set(old) != _OLD_PARAMETERS or old["cost"] not in _OLD_COSTS:
+        raise ValueError(f"its parameters must be {', '.join(sorted(_OLD_PARAMETERS))}")
+    record = {
+        "preparation": metadata.get("preparation"),
+        "id_name": metadata.get("id_name"),
+        "ids": metadata.get("ids"),
+        "cuts": metadata.get("n_clusters"),
+    }
+    table = _read_table(record, arrays, hierarchy)
+    rest = {name: old[name] for name in ("epsilon", "max_centers", "seed")}
+    method = {"method": _OLD_COSTS[old["cost"]], "metric": "euclidean"}
+    parameters = _check_parameters(rest | method | {"n_clusters": max(table.cuts)}, hierarchy)
+    columns = table.preparation.columns
+    rows, weight = _rows_of_first_format(arrays, hierarchy.n_rows, len(columns))
+    return ModelRecord(hierarchy, parameters, rows, weight, columns=columns, table=table)
+
+
+def _rows_of_first_format(
+    arrays: Mapping[str, NDArray[Any]], n_rows: int, n_columns: int
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Rows of the fit from distinct rows; the first of equal rows gets all their weight."""
+    if "rows.values" not in arrays:
+        return None, None
+    values, weight = arrays["rows.values"], arrays.get("rows.weight")
+    index = arrays.get("rows.index")
+    if weight is None or index is None:
+        raise ValueError("its rows have no weights")
+    shapes = values.ndim == 2 and values.shape[1] == n_columns and weight.shape == values.shape[:1]
+    types = values.dtype == weight.dtype == np.float64 and index.dtype == np.int64
+    if not (shapes and types and index.shape == (n_rows,)):
+        raise ValueError("its rows, their weights and their numbers do not fit each other")
+    if not (np.isfinite(values).all() and np.isfinite(weight).all() and (weight >= 0.0).all()):
+        raise ValueError("its rows or their weights are not finite")
+    if index.min() < 0 or index.max() >= values.shape[0]:
+        raise ValueError("the number of a row is out of range")
+    if np.array_equal(np.bincount(index, minlength=weight.size), weight):
+        return values[index], None
+    total = np.zeros(n_rows)
+    present, first = np.unique(index, return_index=True)
+    total[first] = weight[present]
+    return values[index], total
+
+
+def _read_table(
+    record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], hierarchy: Hierarchy
+) -> TableRecord:
+    preparation = Preparation.from_json(_record(record, "preparation"))
+    if hierarchy.locator.n_features != len(preparation.columns):
+        raise ValueError("the hierarchy and the preparation have different numbers of columns")
+    used = arrays.get("used", np.ones(hierarchy.n_rows, dtype=np.bool_))
+    if used.dtype != np.bool_ or used.ndim != 1 or np.count_nonzero(used) != hierarchy.n_rows:
+        raise ValueError("the rows that took part are not as many as the hierarchy has")
+    cuts = record.get("cuts")
+    if not isinstance(cuts, list) or not cuts or not all(type(k) is int and k >= 1 for k in cuts):
+        raise ValueError("the numbers of clusters must be positive integers")
+    if max(cuts) > hierarchy.n_centers:
+        raise ValueError("more clusters were asked for than the hierarchy has centers")
+    id_name = record.get("id_name")
+    if id_name is not None and not isinstance(id_name, str):
+        raise ValueError("the name of the ids must be text")
+    ids = _unpack_ids(record.get("ids"), arrays, used.size)
+    return TableRecord(preparation, id_name, ids, used, tuple(cuts))
+
+
+def _record(metadata: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = metadata.get(name)
+    if not isinstance(found, dict):
+        raise ValueError(f"it does not describe its {name}")  # noqa: TRY004 - one kind of error
+    return found
+
+
+def _check_parameters(record: Mapping[str, Any], hierarchy: Hierarchy) -> dict[str, Any]:
+    if set(record) != _PARAMETERS:
+        raise ValueError(f"its parameters must be {', '.join(sorted(_PARAMETERS))}")
+    epsilon = math.inf if record["epsilon"] == "inf" else record["epsilon"]
+    if not isinstance(epsilon, float) or not epsilon >= 0.0:
+        raise ValueError("epsilon must be at least 0")
+    if record["method"] not in _OLD_COSTS.values():
+        raise ValueError("the method must be means, medoids or tree")
+    if record["metric"] not in ("euclidean", "manhattan", "cosine"):
+        raise ValueError("the metric must be euclidean, manhattan or cosine")
+    if type(record["seed"]) is not int or not 0 <= record["seed"] < 1 << 64:
+        raise ValueError("the seed must have 64 bits")
+    most, count = record["max_centers"], record["n_clusters"]
+    if most not in (None, "all") and (type(most) is not int or most < 1):
+        raise ValueError("max_centers must be a positive integer, all or nothing")
+    if type(count) is not int or not 1 <= count <= hierarchy.n_centers:
+        raise ValueError("n_clusters must be from 1 to the number of centers")
+    return {**record, "epsilon": epsilon}
+
+
+def _check_rows(
+    arrays: Mapping[str, NDArray[Any]], n_rows: int, n_columns: int
+) -> tuple[NDArray[Any] | None, NDArray[np.float64] | None]:
+    rows, weight = arrays.get("rows"), arrays.get("weight")
+    if rows is None:
+        return None, None
+    if rows.shape != (n_rows, n_columns) or rows.dtype not in (np.float64, np.float32):
+        raise ValueError("its rows are not as many as its labels, or not numbers")
+    if not np.isfinite(rows).all():
+        raise ValueError("its rows are not finite")
+    if weight is not None and (
+        weight.dtype != np.float64
+        or weight.shape != (n_rows,)
+        or not (np.isfinite(weight).all() and (weight >= 0.0).all() and weight.any())
+    ):
+        raise ValueError("its weights are not finite numbers of at least 0, one for each row")
+    return rows, weight
+
+
+def _check_cap(record: Any, n_columns: int) -> dict[str, Any] | None:
+    if record is None:
+        return None
+    if not isinstance(record, dict) or set(record) != {"max_cells", "exponent", "lower", "upper"}:
+        raise ValueError("it does not describe the cells of its rows")
+    numbers = record["max_cells"], record["exponent"]
+    if not all(type(n) is int for n in numbers) or numbers[0] < 1 or not abs(numbers[1]) <= 1200:
+        raise ValueError("the cells of its rows are out of range")
+    bounds = record["lower"], record["upper"]
+    for bound in bounds:
+        if (
+            not isinstance(bound, list)
+            or len(bound) != n_columns
+            or not all(type(x) is float and math.isfinite(x) for x in bound)
+        ):
+            raise ValueError("the bounds of its rows are not finite numbers")
+    if any(low > high for low, high in zip(*bounds, strict=True)):
+        raise ValueError("the bounds of its rows are in the wrong order")
+    return record
+
+
+def _is_names(names: Any) -> bool:
+    return (
+        isinstance(names, list)
+        and all(isinstance(name, str) for name in names)
+        and len(set(names)) == len(names)
+    )
+
+
+def _pack_texts(ids: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Texts one after the other in UTF-8, and where each ends."""
+    encoded = [str(text).encode() for text in ids.tolist()]
+    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    return {
+        "ids.texts": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        "ids.ends": ends,
+    }
+
+
+def _unpack_ids(kind: Any, arrays: Mapping[str, NDArray[Any]], n_rows: int) -> NDArray[Any] | None:
+    if kind == "none":
+        return None
+    if kind == "integers":
+        ids = arrays.get("ids.integers")
+        if ids is None or ids.dtype != np.int64 or ids.shape != (n_rows,):
+            raise ValueError("it does not have one id for each row")
+        return ids
+    if kind != "texts":
+        raise ValueError("its ids are of a kind that is not known")
+    texts, ends = arrays.get("ids.texts"), arrays.get("ids.ends")
+    if texts is None or ends is None or texts.dtype != np.uint8 or texts.ndim != 1:
+        raise ValueError("it has no ids")
+    if ends.dtype != np.int64 or ends.shape != (n_rows,):
+        raise ValueError("it does not have one id for each row")
+    starts = np.concatenate(([0], ends[:-1]))
+    if (ends < starts).any() or ends[-1] != texts.size:
+        raise ValueError("its ids do not end where the next ones start")
+    whole = texts.tobytes()
+    try:
+        words = [whole[a:b].decode() for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    except UnicodeDecodeError:
+        raise ValueError("an id is not UTF-8") from None
+    return np.array(words, dtype=object)
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any], Mapping[str, NDArray[Any]]], ModelRecord]] = {
+    "hierarchy": _read_hierarchy,
+    "model": _read_model,
+}
