@@ -192,7 +192,7 @@ class HierarchicalKMedian(
         weight = check_weight(sample_weight, rows.shape[0])
         settings = self._settings_for(rows, weight)
         self.seed_, self.epsilon_ = settings.seed, settings.epsilon
-        clustering = cluster_and_order(rows, weight, settings)
+        clustering = cluster_and_order(rows, weight, settings, shown=self.verbose)
         self.hierarchy_ = clustering.hierarchy
         if self.hierarchy_.n_centers < self.n_clusters:
             raise ValueError(

@@ -29,13 +29,13 @@ Method = Literal["means", "medoids", "tree"]
 Metric = Literal["euclidean", "manhattan", "cosine"]
 
 METRICS: dict[str, tuple[Metric, ...]] = {
-    "means": ("euclidean",),
+    "means": ("euclidean", "cosine"),
     "medoids": ("euclidean", "manhattan", "cosine"),
     "tree": ("euclidean",),
 }
 """The distances that each method is defined for."""
 
-AUTO_EPSILON = {"means": 0.01, "medoids": 0.05, "tree": 1.0}
+AUTO_EPSILON = {"means": 0.001, "medoids": 0.05, "tree": 1.0}
 """What ``epsilon="auto"`` stands for."""
 
 DEFAULT_CENTERS = 256

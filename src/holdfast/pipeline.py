@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from holdfast._machine.interrupts import keep_interrupts
 from holdfast._machine.jit import read_only
+from holdfast._machine.progress import Shown
 from holdfast._machine.warn import warn_user
 from holdfast.centers import choose_centers
-from holdfast.centers.means import choose_refined
+from holdfast.centers.means import choose_means, collect_table, sort_locations
 from holdfast.centers.medoids import (
     METRICS,
     KeyPlaces,
@@ -24,7 +25,7 @@ from holdfast.grid import collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds, count_merged
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
-from holdfast.hierarchy.replay import SplitLocator, build_split_locator
+from holdfast.hierarchy.replay import SplitLocator, build_plane_locator, build_split_locator
 from holdfast.parameters import Settings
 from holdfast.rows.order import CellPlaces, RowOrder
 from holdfast.tree import build_tree
@@ -40,32 +41,40 @@ class Clustering:
     """What comes out: the hierarchy, and the order that the rows were brought into for it."""
 
     hierarchy: Hierarchy
-    row_order: RowOrder
+    row_order: RowOrder | None  # none: the method has no need of an order
 
 
 def cluster_rows(
-    X: Rows, weight: Weights, settings: Settings, extent: Extent | None = None
+    X: Rows,
+    weight: Weights,
+    settings: Settings,
+    extent: Extent | None = None,
+    shown: Shown = False,
 ) -> Hierarchy:
     """Build the hierarchy of the rows of `X`, each counting as often as its weight says.
 
     Rows of weight 0 take no part and are labeled as `predict` would. `extent` is for rows that
-    stand for others (a capped sketch): the others place the grid.
+    stand for others (a capped sketch): the others place the grid. Means report their splits.
     """
-    return cluster_and_order(X, weight, settings, extent).hierarchy
+    return cluster_and_order(X, weight, settings, extent, shown).hierarchy
 
 
 def cluster_and_order(
-    X: Rows, weight: Weights, settings: Settings, extent: Extent | None = None
+    X: Rows,
+    weight: Weights,
+    settings: Settings,
+    extent: Extent | None = None,
+    shown: Shown = False,
 ) -> Clustering:
     """Build the hierarchy as `cluster_rows` does, and keep the order of the rows."""
     if weight is not None and not weight.all():
-        return _cluster_present(X, weight, settings, extent)
+        return _cluster_present(X, weight, settings, extent, shown)
     with keep_interrupts():
         if settings.method == "tree":
             return _cluster_by_tree(X, weight, settings, extent)
         if settings.method == "medoids":
             return _cluster_by_medoids(X, weight, settings)
-        return _cluster_by_means(X, weight, settings)
+        return _cluster_by_means(X, weight, settings, shown)
 
 
 def _cluster_by_tree(
@@ -114,20 +123,35 @@ def _cluster_by_medoids(X: Rows, weight: Weights, settings: Settings) -> Cluster
     return _assemble(X, weight, found, center, parent, locator, settings)
 
 
-def _cluster_by_means(X: Rows, weight: Weights, settings: Settings) -> Clustering:
-    """Points -> distinct rows in the order of their keys -> pairs of means -> hierarchy."""
-    found = _locate(X, weight, settings)
-    splits = choose_refined(
-        found.locations,
-        settings.epsilon,
+def _cluster_by_means(X: Rows, weight: Weights, settings: Settings, shown: Shown) -> Clustering:
+    """Points -> clusters split between means -> hierarchy, on all rows and without copying them.
+
+    O(n d) time for each level of the hierarchy.
+    """
+    metric = METRICS.index(settings.metric)
+    table = collect_table(X, weight, settings.metric == "cosine", settings.seed)
+    splits = choose_means(table, settings.epsilon, settings.max_centers, settings.seed, shown)
+    locator = build_plane_locator(
+        splits.point, splits.normal, splits.parent, metric, table.exponent
+    )
+    # Both units at once: one alone may overflow where their product does not.
+    unit = math.frexp(table.weight_unit)[1] - 1
+    with np.errstate(over="ignore"):
+        costs = np.ldexp(splits.costs, unit - table.exponent)
+    if not np.isfinite(costs).all():
+        _refuse_overflow(float(X.min()), float(X.max()), weight)
+    order, start = sort_locations(table, splits.exhausted)
+    hierarchy = assemble_hierarchy(
+        splits.center,
+        splits.parent,
+        costs,
+        splits.label,
+        locator,
+        order,
+        start,
         settings.max_centers,
-        settings.max_candidates,
-        settings.seed,
     )
-    locator = build_split_locator(
-        splits.mover, splits.parent, found.metric, found.exponent, splits.rival
-    )
-    return _assemble(X, weight, found, splits.center, splits.parent, locator, settings)
+    return Clustering(hierarchy, None)
 
 
 @dataclass(frozen=True)
@@ -188,11 +212,15 @@ def _assemble(
 
 
 def _cluster_present(
-    X: Rows, weight: NDArray[np.float64], settings: Settings, extent: Extent | None
+    X: Rows,
+    weight: NDArray[np.float64],
+    settings: Settings,
+    extent: Extent | None,
+    shown: Shown,
 ) -> Clustering:
     """Cluster the rows of positive weight; label the others as `predict` would."""
     present = weight > 0.0
-    clustering = cluster_and_order(X[present], weight[present], settings, extent)
+    clustering = cluster_and_order(X[present], weight[present], settings, extent, shown)
     hierarchy, numbers = clustering.hierarchy, np.flatnonzero(present)
     finest = np.empty(X.shape[0], dtype=np.int32)
     finest[present] = hierarchy.finest
@@ -201,7 +229,8 @@ def _cluster_present(
     for array in (finest, center_indices):
         array.flags.writeable = False
     hierarchy = replace(hierarchy, finest=finest, center_indices=center_indices)
-    return Clustering(hierarchy, clustering.row_order.among(numbers))
+    order = clustering.row_order
+    return Clustering(hierarchy, None if order is None else order.among(numbers))
 
 
 def _refuse_overflow(lower: float, upper: float, weight: Weights) -> NoReturn:

@@ -165,22 +165,39 @@ def _cases() -> dict[str, Case]:
         "seed 12345": Case(groups(28, 60, 2), None, {"random_state": 12345}),
     }
     whole = {"method": "medoids", "max_centers": "all"}
-    for name, parameters in (("euclidean", whole), ("refined", {**whole, "method": "means"})):
-        cases[f"{name}, groups"] = Case(groups(30, 120, 3), None, parameters)
-        cases[f"{name}, repeats, weights"] = Case(
-            integers(16, 90, 2, 7), weights(17, 90, 4, 3.0), parameters
-        )
-        cases[f"{name}, few candidates"] = Case(
-            groups(31, 400, 3), None, {**parameters, "max_candidates": 50, "epsilon": 1}
-        )
-        cases[f"{name}, 1e150, greedy"] = Case(
-            bells(26, 50, 2) * 1e150, None, {**parameters, "epsilon": 0}
-        )
+    cases["euclidean, groups"] = Case(groups(30, 120, 3), None, whole)
+    cases["euclidean, repeats, weights"] = Case(
+        integers(16, 90, 2, 7), weights(17, 90, 4, 3.0), whole
+    )
+    cases["euclidean, few candidates"] = Case(
+        groups(31, 400, 3), None, {**whole, "max_candidates": 50, "epsilon": 1}
+    )
+    cases["euclidean, 1e150, greedy"] = Case(
+        bells(26, 50, 2) * 1e150, None, {**whole, "epsilon": 0}
+    )
     cases["manhattan"] = Case(groups(30, 120, 3), None, {**whole, "metric": "manhattan"})
     cases["cosine"] = Case(groups(30, 120, 3), None, {**whole, "metric": "cosine"})
     for epsilon in (0, 0.05, 1, 10, 1000, inf):
         cases[f"groups, epsilon {epsilon}"] = Case(groups(29, 400, 3), None, {"epsilon": epsilon})
-    return {**cases, **_euclidean_cases()}
+    return {**cases, **_euclidean_cases(), **_means_cases()}
+
+
+def _means_cases() -> dict[str, Case]:
+    """Splits between means: all branches, more rows than a sample has among them."""
+    means = {"method": "means", "max_centers": "all"}
+    return {
+        "means, groups": Case(groups(30, 120, 3), None, means),
+        "means, default": Case(groups(31, 300, 3), None, {"method": "means"}),
+        "means, repeats, weights": Case(integers(16, 90, 2, 7), weights(17, 90, 4, 3.0), means),
+        "means, more rows than a sample": Case(
+            groups(40, 6000, 2), None, {"method": "means", "max_centers": 100}
+        ),
+        "means, 1e150, greedy": Case(bells(26, 50, 2) * 1e150, None, {**means, "epsilon": 0}),
+        "means, forty columns": Case(bells(38, 60, 40), None, means),
+        "means, uniform": Case(groups(30, 120, 3), None, {**means, "epsilon": math.inf}),
+        "means, cosine": Case(groups(30, 120, 3), None, {**means, "metric": "cosine"}),
+        "means, outlier": Case(heavy_tail(25, 80, 2) ** 9, None, means),
+    }
 
 
 def _euclidean_cases() -> dict[str, Case]:

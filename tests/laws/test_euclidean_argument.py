@@ -1,4 +1,4 @@
-"""The steps of the sensitivity argument in docs/euclidean.md, exactly, on inputs made to break them.
+"""The steps of the sensitivity argument in docs/medoids.md, exactly, on inputs made to break them.
 
 Everything is computed from the matrix of distances: the costs after every candidate, with and without
 each row, given the same earlier centers.

@@ -1,104 +1,365 @@
-"""Means of members, two means that settle, and the split between two points."""
+"""One pass over members each: the side of a plane, sums of coordinates, distances to a mean.
+
+Rows are read where they are and in their own precision: 32-bit values are widened one at a time.
+Every number that a pass adds up over rows is an integer, so that no order of rows, parts or threads
+matters. What is added up within one row has a fixed order: column by column, or by halves.
+"""
 
 import math
 
 import numpy as np
 
-from holdfast._machine.jit import kernel
-from holdfast.centers._distance_kernels import EUCLIDEAN, ROUNDING, distances_to
+from holdfast._machine.jit import inner_kernel, kernel
+from holdfast.centers._distance_kernels import add_product, in_units
 
-__all__ = ["mean_point", "nearest_member", "settle_pair", "split_between"]
+__all__ = [
+    "average_direction",
+    "find_bounds",
+    "locate_by_planes",
+    "measure_sides",
+    "plane_between",
+    "score_directions",
+    "settle_pair",
+    "sides_of",
+    "split_members",
+    "to_direction",
+    "turn_away",
+]
 
-_MOST_STEPS = 100
-_BLOCK = 512  # members whose distances are held at a time
+COST_UNIT = 2.0**-50  # of the extent of a cluster
+FOLDED = 16  # columns from which terms are added by halves
+
+
+@inner_kernel
+def fold(terms, count):
+    """Sum of the first terms, changed on the way: the upper half is added to the lower, and again.
+
+    Each of these additions runs over many columns at once.
+    """
+    while count > 1:
+        half = (count + 1) // 2
+        for j in range(count - half):
+            terms[j] += terms[half + j]
+        count = half
+    return terms[0]
+
+
+@inner_kernel
+def project(row, factor, point, normal, terms):
+    """Sum of ``(row * factor - point) * normal``: positive on the side that `normal` points to."""
+    d = normal.size
+    if d < FOLDED:
+        total = 0.0
+        for j in range(d):
+            total += (row[j] * factor - point[j]) * normal[j]
+        return total
+    for j in range(d):
+        terms[j] = (row[j] * factor - point[j]) * normal[j]
+    return fold(terms, d)
+
+
+@inner_kernel
+def dot(a, b, terms):
+    """Inner product, in the order of `project`."""
+    d = a.size
+    if d < FOLDED:
+        total = 0.0
+        for j in range(d):
+            total += a[j] * b[j]
+        return total
+    for j in range(d):
+        terms[j] = a[j] * b[j]
+    return fold(terms, d)
+
+
+@inner_kernel
+def center_row(row, factor, point, stretch, out):
+    """Write ``(row * factor - point) * stretch``."""
+    for j in range(point.size):
+        out[j] = (row[j] * factor - point[j]) * stretch
+
+
+@inner_kernel
+def add_row(row, factor, low, scale, weight, sums):
+    """Add a row, rounded to whole steps of the cluster's grid, `weight` times."""
+    if weight == 1:
+        for j in range(low.size):
+            sums[j] += np.int64(np.int32((row[j] * factor - low[j]) * scale[j] + 0.5))
+    else:
+        for j in range(low.size):
+            step = np.int64(np.int32((row[j] * factor - low[j]) * scale[j] + 0.5))
+            sums[j] += weight * step
+
+
+@inner_kernel
+def weight_at(weight, p):
+    """Weight of a member; no weights are ones."""
+    return weight[p] if weight.size > 0 else np.int64(1)
 
 
 @kernel
-def mean_point(columns, weight, chosen, value, out):
-    """Weighted mean of the members where `chosen` is `value`, terms added in their order.
-
-    Differences to the first of them are averaged: a column without differences stays exact.
-    Returns the number of members.
-    """
-    first, count, total = -1, 0, 0.0
-    for i in range(weight.size):
-        if chosen[i] == value:
-            count += 1
-            total += weight[i]
-            if first < 0:
-                first = i
-    if count == 0:
-        return 0
-    for j in range(columns.shape[0]):
-        anchor, change = columns[j, first], 0.0
-        for i in range(weight.size):
-            if chosen[i] == value:
-                change += weight[i] * (columns[j, i] - anchor)
-        out[j] = min(max(anchor + change / total, -1.0), 1.0)
-    return count
+def find_bounds(rows, factor, low, high):
+    """Least and largest value of each column."""
+    for i in range(rows.shape[0]):
+        for j in range(low.size):
+            value = rows[i, j] * factor
+            low[j] = min(low[j], value)
+            high[j] = max(high[j], value)
 
 
 @kernel
-def split_between(columns, weight, rival, mover, moves, own):
-    """Who is closer to `mover` than to `rival` (ties are not), and everybody's distance to theirs.
+def split_members(rows, factor, members, weight, plane, grid, both, side, sums):
+    """Which members lie on the far side of a plane, and the sums of their coordinates.
 
-    Returns the cost of those who stay and of those who move.
+    Parameters
+    ----------
+    plane : a point on it, and the normal that points to the far side
+    grid : low ends and steps per unit of the columns
+    both : whether to add up the members on the near side too
+    side : before and after
+    sums : near side, far side; added to
+
+    Returns
+    -------
+    Weight on the far side, and how many members have changed sides.
     """
-    near, far = np.empty(_BLOCK, np.float64), np.empty(_BLOCK, np.float64)
-    stayed, moved = 0.0, 0.0
-    for start in range(0, weight.size, _BLOCK):
-        stop = min(start + _BLOCK, weight.size)
-        distances_to(mover, columns, start, stop, EUCLIDEAN, near)
-        distances_to(rival, columns, start, stop, EUCLIDEAN, far)
-        for q in range(stop - start):
-            i = start + q
-            moves[i] = near[q] < far[q]
-            own[i] = near[q] if moves[i] else far[q]
-            if moves[i]:
-                moved += weight[i] * near[q]
-            else:
-                stayed += weight[i] * far[q]
-    return stayed, moved
+    moved, changed = np.int64(0), 0
+    point, normal, terms = plane[0], plane[1], np.empty(plane.shape[1])
+    for p in range(members.size):
+        row = rows[members[p]]
+        far = project(row, factor, point, normal, terms) > 0.0
+        if far != side[p]:
+            changed += 1
+            side[p] = far
+        if far or both:
+            times = weight_at(weight, p)
+            add_row(row, factor, grid[0], grid[1], times, sums[1 if far else 0])
+            if far:
+                moved += times
+    return moved, changed
 
 
 @kernel
-def settle_pair(columns, weight, a, b):
-    """Let two points settle: split the members between them, move both to the means, repeat.
+def plane_between(sums, weights, grid, spherical, anchor, means, plane):
+    """Means of both sides from their sums, and the plane half way between them.
 
-    Until no member changes sides, a side is empty, or after a hundred steps. Changes `a` and `b`.
+    The row `anchor` is brought to the near side: the sides change names where it is not. For the
+    cosine distance the plane lies half way between the directions of the means. Returns whether
+    the sides have changed names.
     """
-    side, before = np.zeros(weight.size, np.bool_), np.zeros(weight.size, np.bool_)
-    own = np.empty(weight.size)
-    next_a, next_b = np.empty(a.size), np.empty(b.size)
-    for step in range(_MOST_STEPS):
-        split_between(columns, weight, a, b, side, own)
-        changed = step == 0
-        for i in range(side.size):
-            changed |= side[i] != before[i]
-            before[i] = side[i]
-        if not changed:
-            return
-        if mean_point(columns, weight, side, False, next_a) == 0:
-            return
-        if mean_point(columns, weight, side, True, next_b) == 0:
-            return
-        a[:] = next_a
-        b[:] = next_b
+    d = anchor.size
+    for s in range(2):
+        for j in range(d):
+            means[s, j] = grid[0, j]
+            if grid[1, j] > 0.0:
+                means[s, j] += np.float64(sums[s, j]) / np.float64(weights[s]) / grid[1, j]
+    near, far = means[0].copy(), means[1].copy()
+    if spherical:
+        to_direction(near)
+        to_direction(far)
+    for j in range(d):
+        plane[0, j] = 0.5 * near[j] + 0.5 * far[j]
+        plane[1, j] = far[j] - near[j]
+    normalize(plane[1])
+    if not turn_away(plane, anchor):
+        return False
+    swap_rows(means)
+    return True
 
 
 @kernel
-def nearest_member(columns, point, chosen):
-    """Find the member closest to a point where `chosen` is true, the first of those that tie.
+def turn_away(plane, row):
+    """Turn a plane so that its far side is not that of a row; return whether it was."""
+    if not project(row, 1.0, plane[0], plane[1], np.empty(row.size)) > 0.0:
+        return False
+    for j in range(row.size):
+        plane[1, j] = -plane[1, j]
+    return True
 
-    Ties are common: two members are equally far from their mean, up to rounding.
+
+@kernel
+def to_direction(point):
+    """Scale a point to length 1; the origin stays."""
+    length = math.sqrt(dot(point, point, np.empty(point.size)))
+    if length > 0.0:
+        for j in range(point.size):
+            point[j] /= length
+
+
+@kernel
+def settle_pair(
+    rows, factor, members, weight, grid, spherical, anchor, most_splits, plane, means, side
+):
+    """Split by a plane, move it half way between the means of the sides, repeat.
+
+    Until no member changes sides, or after `most_splits` splits. Where a side would be empty, the
+    plane before decides. Leaves the last plane that split the members in `plane`, the sides in
+    `side`, the means of these sides in `means`.
+
+    Returns
+    -------
+    Whether both sides have members at all, and whether the last split changed nothing.
     """
-    distance = np.empty(chosen.size)
-    distances_to(point, columns, 0, chosen.size, EUCLIDEAN, distance)
-    least = math.inf
-    for i in range(chosen.size):
-        if chosen[i] and distance[i] < least:
-            least = distance[i]
-    for i in range(chosen.size):
-        if chosen[i] and distance[i] <= least * (1.0 + ROUNDING):
-            return i
-    return -1
+    d = anchor.size
+    total = np.zeros(d, np.int64)
+    sums = np.zeros((2, d), np.int64)
+    weights = np.zeros(2, np.int64)
+    before, following = plane.copy(), plane.copy()
+    everybody = np.int64(0)
+    for p in range(members.size):
+        everybody += weight_at(weight, p)
+    settled = False
+    for step in range(most_splits):
+        sums[:] = 0
+        weights[1], changed = split_members(
+            rows, factor, members, weight, plane, grid, step == 0, side, sums
+        )
+        weights[0] = everybody - weights[1]
+        if weights[0] == 0 or weights[1] == 0:
+            if step == 0:
+                return False, False
+            plane[:] = before
+            sums[:] = 0
+            weights[1], _ = split_members(
+                rows, factor, members, weight, plane, grid, False, side, sums
+            )
+            weights[0] = everybody - weights[1]
+            settled = True
+        if step == 0:
+            total[:] = sums[0] + sums[1]
+        settled |= step > 0 and changed == 0
+        sums[0] = total - sums[1]
+        flipped = plane_between(sums, weights, grid, spherical, anchor, means, following)
+        if settled or step == most_splits - 1:
+            if flipped:  # the means belong to the sides as they are
+                swap_rows(means)
+            break
+        before[:] = plane
+        plane[:] = following
+    return True, settled
+
+
+@inner_kernel
+def swap_rows(pair):
+    """Exchange two rows."""
+    for j in range(pair.shape[1]):
+        pair[0, j], pair[1, j] = pair[1, j], pair[0, j]
+
+
+@kernel
+def score_directions(rows, factor, members, weight, mean, stretch, first, last, score):
+    """How much of the squared distances to the mean each candidate's direction tells apart.
+
+    The direction of a candidate, one of the members ``first .. last``, leads from the mean to it.
+    Members are split by the plane through the mean; the score is the sum of squares between the
+    two sides along the direction, as a fraction of all. Members are added in their order.
+    """
+    d, count = mean.size, last - first
+    directions, centered, terms = np.empty((count, d)), np.empty(d), np.empty(d)
+    lengths = np.empty(count)
+    sums, sizes = np.zeros((count, 2)), np.zeros((count, 2))
+    for c in range(count):
+        center_row(rows[members[first + c]], factor, mean, stretch, directions[c])
+        lengths[c] = dot(directions[c], directions[c], terms)
+    squares = 0.0
+    for p in range(members.size):
+        times = np.float64(weight_at(weight, p))
+        center_row(rows[members[p]], factor, mean, stretch, centered)
+        squares += times * dot(centered, centered, terms)
+        for c in range(count):
+            along = dot(centered, directions[c], terms)
+            side = 1 if along > 0.0 else 0
+            sums[c, side] += times * along
+            sizes[c, side] += times
+    for c in range(count):
+        score[first + c] = 0.0
+        if sizes[c, 0] > 0.0 and sizes[c, 1] > 0.0:
+            both, size = sums[c, 0] + sums[c, 1], sizes[c, 0] + sizes[c, 1]
+            between = sums[c, 0] * sums[c, 0] / sizes[c, 0] + sums[c, 1] * sums[c, 1] / sizes[c, 1]
+            between -= both * both / size
+            score[first + c] = min(max(between / lengths[c] / squares, 0.0), 1.0)
+
+
+@kernel
+def average_direction(rows, factor, members, weight, mean, stretch, chosen, normal):
+    """Average the directions of all members, by how far each lies along that of the chosen one.
+
+    One step of the power iteration: many candidates lead to nearly the same direction.
+    """
+    d = mean.size
+    direction, centered, terms = np.empty(d), np.empty(d), np.empty(d)
+    center_row(rows[members[chosen]], factor, mean, stretch, direction)
+    normal[:] = 0.0
+    for p in range(members.size):
+        center_row(rows[members[p]], factor, mean, stretch, centered)
+        along = np.float64(weight_at(weight, p)) * dot(centered, direction, terms)
+        for j in range(d):
+            normal[j] += along * centered[j]
+    normalize(normal)
+
+
+@inner_kernel
+def normalize(normal):
+    """Scale by a power of two, so that products with it neither overflow nor underflow."""
+    most = 0.0
+    for j in range(normal.size):
+        most = max(most, abs(normal[j]))
+    if most > 0.0:
+        stretch = math.ldexp(1.0, min(-math.frexp(most)[1], 1000))
+        for j in range(normal.size):
+            normal[j] *= stretch
+
+
+@kernel
+def measure_sides(
+    rows, factor, members, weight, key, side, means, stretch, spherical, sums, low, high
+):
+    """Cost and bounds of both sides, and the member of the far side closest to its mean.
+
+    Distances count in whole units of the extent (``1 / stretch``) and are added as 128-bit
+    integers. Ties for the closest member are settled by key, then by row number. Returns it and
+    its distance; -1 where there is none.
+    """
+    centered, terms = np.empty(means.shape[1]), np.empty(means.shape[1])
+    closest, least = -1, math.inf
+    for p in range(members.size):
+        i = members[p]
+        row = rows[i]
+        s = 1 if side[p] else 0
+        center_row(row, factor, means[s], stretch, centered)
+        distance = dot(centered, centered, terms)
+        distance = 0.5 * distance if spherical else math.sqrt(distance)
+        add_product(sums, s, np.uint64(weight_at(weight, p)), in_units(distance, COST_UNIT))
+        for j in range(centered.size):
+            value = row[j] * factor
+            low[s, j] = min(low[s, j], value)
+            high[s, j] = max(high[s, j], value)
+        if s == 1 and (
+            distance < least or closest < 0 or (distance == least and (key[i] < key[closest]))
+        ):
+            closest, least = i, distance
+    return closest, least
+
+
+@kernel
+def sides_of(rows, factor, members, plane, side):
+    """Which members lie on the far side of a plane."""
+    terms = np.empty(plane.shape[1])
+    for p in range(members.size):
+        side[p] = project(rows[members[p]], factor, plane[0], plane[1], terms) > 0.0
+
+
+@kernel
+def locate_by_planes(rows, factor, points, normals, first_child, children, label):
+    """Replay nested splits by planes: a row moves into cluster t if it is on the far side."""
+    terms = np.empty(rows.shape[1])
+    for i in range(rows.shape[0]):
+        cluster = 0
+        c = first_child[0]
+        while c < first_child[cluster + 1]:
+            t = children[c]
+            c += 1
+            if project(rows[i], factor, points[t], normals[t], terms) > 0.0:
+                cluster = t
+                c = first_child[t]
+        label[i] = cluster

@@ -1,6 +1,7 @@
 """Labels by replaying nested splits: a row moves to a new center where that is closer.
 
-Refined splits lie between two points that are not rows; `rivals` has the points that rows stay with.
+Splits between means are planes. Files of older versions have them as pairs of points that are no
+rows; `rivals` has the points that rows stay with.
 """
 
 import math
@@ -9,10 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.jit import read_only
 from holdfast._machine.threads import share_parts
-from holdfast.centers._distance_kernels import assign_between, assign_rows
+from holdfast.centers._distance_kernels import COSINE, assign_between, assign_rows, unit_rows
+from holdfast.centers._means_kernels import locate_by_planes
 
-__all__ = ["SplitLocator", "build_split_locator"]
+__all__ = ["PlaneLocator", "SplitLocator", "build_plane_locator", "build_split_locator"]
 
 _BLOCK = 1 << 14  # rows that a thread takes at a time
 
@@ -50,9 +53,7 @@ class SplitLocator:
 
     def first(self, k: int) -> "SplitLocator":
         """Keep the first k centers: the locator of a hierarchy that stops there."""
-        owner = np.repeat(np.arange(self.first_child.size - 1), np.diff(self.first_child))
-        parent = np.full(self.centers.shape[0], -1, dtype=np.int32)
-        parent[self.children] = owner
+        parent = _parents(self.first_child, self.children)
         rivals = None if self.rivals is None else self.rivals[:k]
         return build_split_locator(self.centers[:k], parent[:k], self.metric, self.exponent, rivals)
 
@@ -105,7 +106,79 @@ def build_split_locator(
     rivals: NDArray[np.float64] | None = None,
 ) -> SplitLocator:
     """Sort the splits by the cluster that they split."""
+    return SplitLocator(centers, *_sort_children(parent), metric, exponent, rivals)
+
+
+@dataclass(frozen=True, eq=False)
+class PlaneLocator:
+    """The planes that split clusters, to be replayed for any row with the arithmetic of the fit.
+
+    Attributes
+    ----------
+    points, normals : ndarray of shape (n_centers, n_features), dtype float64
+        A row x moves into cluster t if the inner product of ``x - points[t]`` and ``normals[t]`` is
+        positive. Entries 0 are not used.
+    first_child, children
+        As of :class:`SplitLocator`.
+    metric : int
+        For the cosine distance rows are brought to length 1.
+    exponent : int
+        Rows are multiplied by ``2**exponent``.
+    """
+
+    points: NDArray[np.float64]
+    normals: NDArray[np.float64]
+    first_child: NDArray[np.int32]
+    children: NDArray[np.int32]
+    metric: int
+    exponent: int
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of a row."""
+        return int(self.points.shape[1])
+
+    def first(self, k: int) -> "PlaneLocator":
+        """Keep the first k centers: the locator of a hierarchy that stops there."""
+        parent = _parents(self.first_child, self.children)[:k]
+        return build_plane_locator(
+            self.points[:k], self.normals[:k], parent, self.metric, self.exponent
+        )
+
+    def finest(self, X: NDArray[np.floating]) -> NDArray[np.int32]:
+        """Find the last cluster that each row moves to."""
+        rows = read_only(unit_rows(X) if self.metric == COSINE else X)
+        label = np.empty(rows.shape[0], dtype=np.int32)
+        blocks = [slice(start, start + _BLOCK) for start in range(0, rows.shape[0], _BLOCK)]
+        factor = math.ldexp(1.0, self.exponent)
+        splits = (self.points, self.normals, self.first_child, self.children)
+        share_parts(
+            len(blocks),
+            lambda b: locate_by_planes(rows[blocks[b]], factor, *splits, label[blocks[b]]),
+        )
+        return label
+
+
+def build_plane_locator(
+    points: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    parent: NDArray[np.int32],
+    metric: int,
+    exponent: int,
+) -> PlaneLocator:
+    """Sort the splits by the cluster that they split."""
+    return PlaneLocator(points, normals, *_sort_children(parent), metric, exponent)
+
+
+def _sort_children(parent: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Where the children of each cluster begin, and the children in the order they split off."""
     children = np.argsort(parent[1:], kind="stable").astype(np.int32) + np.int32(1)
     counts = np.bincount(parent[1:], minlength=parent.size)
-    first_child = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
-    return SplitLocator(centers, first_child, children, metric, exponent, rivals)
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.int32), children
+
+
+def _parents(first_child: NDArray[np.int32], children: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Undo :func:`_sort_children`."""
+    parent = np.full(first_child.size - 1, -1, dtype=np.int32)
+    parent[children] = np.repeat(np.arange(parent.size), np.diff(first_child))
+    return parent

@@ -12,7 +12,12 @@ from holdfast.centers.medoids import METRICS
 from holdfast.grid.place import BLOCKS, ROOT_EXPONENTS, Grid
 from holdfast.hierarchy.locate import CellLocator
 from holdfast.hierarchy.model import Hierarchy, Locator
-from holdfast.hierarchy.replay import SplitLocator, build_split_locator
+from holdfast.hierarchy.replay import (
+    PlaneLocator,
+    SplitLocator,
+    build_plane_locator,
+    build_split_locator,
+)
 
 __all__ = ["hierarchy_from_arrays", "hierarchy_to_arrays"]
 
@@ -23,6 +28,8 @@ _ARRAYS = {"center_indices", "costs", "parent", "finest"}
 _GRID_ARRAYS = {"grid.anchor", "grid.lowest", "grid.origin", "grid.shift"}
 _CELL_ARRAYS = {"cells.cell", "cells.coordinates", "cells.order"} | _GRID_ARRAYS
 _SPLIT_ARRAYS = {"splits.centers", "splits.rivals"}
+_PLANE_ARRAYS = {"planes.normals", "planes.points"}
+_KINDS = {"cells": _CELL_ARRAYS, "splits": _SPLIT_ARRAYS, "planes": _PLANE_ARRAYS}
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -50,6 +57,10 @@ def hierarchy_to_arrays(hierarchy: Hierarchy) -> tuple[dict[str, Any], dict[str,
         if locator.rivals is not None:
             arrays["splits.rivals"] = locator.rivals
         return {"locator": "splits", "metric": metric, "exponent": locator.exponent}, arrays
+    if isinstance(locator, PlaneLocator):
+        arrays |= {"planes.points": locator.points, "planes.normals": locator.normals}
+        metric = METRICS[locator.metric]
+        return {"locator": "planes", "metric": metric, "exponent": locator.exponent}, arrays
     if not isinstance(locator, CellLocator):
         raise TypeError(
             f"only hierarchies of holdfast's own fits can be stored; this one finds clusters by a "
@@ -108,13 +119,15 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
         "costs must be finite and never rise",
     )
     kind = metadata.get("locator")
-    _require(kind in ("cells", "splits"), "it finds clusters in a way that is not known")
+    _require(kind in _KINDS, "it finds clusters in a way that is not known")
     # What is not known could change the meaning of the rest.
-    unknown = arrays.keys() - (_CELL_ARRAYS if kind == "cells" else _SPLIT_ARRAYS) - _ARRAYS
+    unknown = arrays.keys() - _KINDS[str(kind)] - _ARRAYS
     _require(not unknown, f"it has arrays that are not known: {sorted(unknown)}")
     locator: Locator
     if kind == "cells":
         locator = _cells_from(metadata, arrays, parent)
+    elif kind == "planes":
+        locator = _planes_from(metadata, arrays, parent)
     else:
         locator = _splits_from(metadata, arrays, parent)
     return Hierarchy(
@@ -175,12 +188,29 @@ def _splits_from(
         rivals = _take(arrays, "splits.rivals", np.float64, 2)
         _require(rivals.shape == centers.shape, "its tables of points have different shapes")
         _require(bool((np.abs(rivals) <= 1.0).all()), "a point is not within [-1, 1]")
+    return build_split_locator(centers, parent[:n], *_metric_from(metadata), rivals)
+
+
+def _planes_from(
+    metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
+) -> PlaneLocator:
+    points = _take(arrays, "planes.points", np.float64, 2)
+    normals = _take(arrays, "planes.normals", np.float64, 2)
+    n, d = points.shape
+    _require(1 <= n <= parent.size and d >= 1, "it has no planes, or too many")
+    _require(normals.shape == points.shape, "its tables of planes have different shapes")
+    finite = np.isfinite(points).all() and (np.abs(normals) <= 1.0).all()
+    _require(bool(finite), "a plane has no place or no direction")
+    return build_plane_locator(points, normals, parent[:n], *_metric_from(metadata))
+
+
+def _metric_from(metadata: Mapping[str, Any]) -> tuple[int, int]:
     metric, exponent = metadata.get("metric"), metadata.get("exponent")
     if metric not in METRICS:
         raise ValueError(f"the metric must be one of {list(METRICS)}")
     if type(exponent) is not int or exponent not in _EXPONENTS:
         raise ValueError("the exponent of the centers is out of range")
-    return build_split_locator(centers, parent[:n], METRICS.index(metric), exponent, rivals)
+    return METRICS.index(metric), exponent
 
 
 def _take(arrays: Arrays, name: str, dtype: type[np.generic], ndim: int) -> NDArray[Any]:

@@ -1,0 +1,292 @@
+"""Splits between means against their definition, and what they promise besides the common laws."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+from laws.families import FAMILIES, make_rows
+from laws.inputs import INPUTS
+from oracles import naive_means
+
+from holdfast import HierarchicalKMedian, k_median_cost, load
+from holdfast.centers import means
+from holdfast.centers.means import choose_means, collect_table
+
+EPSILONS = (0.0, 0.01, 1.0, math.inf)
+
+
+def fit(X, weight=None, epsilon=0.01, k=None, seed=0, spherical=False):
+    return choose_means(
+        collect_table(X, weight, spherical, seed), epsilon, len(X) if k is None else k, seed
+    )
+
+
+def assert_equal(one, other):
+    for name in ("center", "parent", "point", "normal", "costs", "label"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+def assert_as_defined(X, weight, epsilon, seed, spherical=False):
+    """Every bit: centers, parents, labels and costs."""
+    table = collect_table(X, weight, spherical, seed)
+    counts = table.weight if table.weight.size else np.ones(len(X))
+    found = choose_means(table, epsilon, len(X), seed)
+    naive = naive_means.run(
+        np.ldexp(table.rows, table.exponent),
+        counts,
+        table.key,
+        epsilon,
+        found.center.size,
+        seed,
+        spherical,
+        table.weight_unit,
+    )
+    assert found.center.tolist() == naive.center
+    assert found.parent.tolist() == naive.parent
+    assert found.label.tolist() == naive.cuts[-1].tolist()
+    assert found.costs.tolist() == naive.costs
+
+
+def sample_few(monkeypatch, sample=12, scored=7, candidates=5):
+    for module in (means, naive_means):
+        monkeypatch.setattr(module, "SAMPLE", sample)
+        monkeypatch.setattr(module, "SCORED", scored)
+        monkeypatch.setattr(module, "CANDIDATES", candidates)
+    monkeypatch.setattr(means, "_POOL", 2 * sample)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_agrees_with_the_definition(family, epsilon):
+    for number in range(4):
+        X, weight = make_rows(family, number), None
+        if number % 2 == 1:
+            weight = np.random.default_rng(number).integers(1, 5, size=len(X)).astype(float)
+        assert_as_defined(X, weight, epsilon, number)
+        if X.any(axis=1).all():
+            assert_as_defined(X, weight, epsilon, number, spherical=True)
+
+
+@pytest.mark.parametrize("data", INPUTS, ids=str)
+def test_agrees_with_the_definition_on_awkward_inputs(data):
+    weight = None if data.weight is None else data.weight[data.present]
+    assert_as_defined(data.rows[data.present], weight, 0.01, 3)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_agrees_with_the_definition_where_members_are_sampled(family, monkeypatch):
+    sample_few(monkeypatch)
+    for number in range(3):
+        assert_as_defined(make_rows(family, number, n=120), None, 0.01, number)
+
+
+def test_agrees_with_the_definition_in_many_columns():
+    X = np.random.default_rng(0).normal(size=(30, 37))
+    assert_as_defined(X, None, 0.01, 0)
+    assert_as_defined(X, None, 0.01, 0, spherical=True)
+
+
+def test_samples_are_the_distinct_members_with_the_smallest_keys(monkeypatch):
+    sample_few(monkeypatch)
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 2))[rng.integers(400, size=900)]
+    weight = rng.integers(1, 4, size=900).astype(float)
+    propose, seen = means._Engine.propose, []
+
+    def recorded(engine, members, part, pool):
+        seen.append((members, pool))
+        return propose(engine, members, part, pool)
+
+    monkeypatch.setattr(means._Engine, "propose", recorded)
+    table = collect_table(X, weight, False, 0)
+    choose_means(table, 0.01, 60, 0)
+    assert len(seen) == 119
+    for members, pool in seen:
+        keys = np.unique(table.key[members])[:12]
+        np.testing.assert_array_equal(table.key[pool.members[:12]], keys)
+        total = [table.weight[members][table.key[members] == key].sum() for key in keys]
+        np.testing.assert_array_equal(pool.weight[:12], total)
+
+
+def test_a_row_outside_the_sample_changes_no_candidate(monkeypatch):
+    sample_few(monkeypatch, sample=64, scored=64, candidates=16)
+    X = np.random.default_rng(2).normal(size=(3000, 3))
+    keys = collect_table(X, None, False, 0).key
+    drawn = []
+    draw = means._Engine.draw_direction
+
+    def recorded(engine, part, sample):
+        found = draw(engine, part, sample)
+        drawn[-1].append(engine.table.key[sample.members].tolist())
+        return found
+
+    monkeypatch.setattr(means._Engine, "draw_direction", recorded)
+    outside = np.argsort(keys)[64:]
+    for removed in (None, *outside[:5]):
+        drawn.append([])
+        fit(X if removed is None else np.delete(X, removed, axis=0), k=2)
+    assert all(found[0] == drawn[0][0] for found in drawn)
+
+
+@pytest.mark.parametrize("spherical", [False, True])
+def test_order_of_rows_and_threads_change_no_bit(spherical, monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(20_000, 3)) + 4.0 * rng.normal(size=(9, 3))[rng.integers(9, size=20_000)]
+    X[:3000] = np.round(X[:3000])  # repeats
+    X += 0.25
+    order = rng.permutation(len(X))
+    whole, mixed = fit(X, k=60, spherical=spherical), fit(X[order], k=60, spherical=spherical)
+    np.testing.assert_array_equal(whole.costs, mixed.costs)
+    np.testing.assert_array_equal(whole.normal, mixed.normal)
+    np.testing.assert_array_equal(whole.label[order], mixed.label)
+    np.testing.assert_array_equal(X[whole.center], X[order][mixed.center])
+    for threaded, cores in ((1 << 10, 2), (1 << 10, 7), (1 << 40, 3)):
+        monkeypatch.setattr(means, "_THREADED", threaded)
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        assert_equal(fit(X, k=60, spherical=spherical), whole)
+
+
+@pytest.mark.parametrize("spherical", [False, True])
+def test_integer_weights_equal_repeated_rows(spherical, monkeypatch):
+    rng = np.random.default_rng(4)
+    X, weight = rng.normal(size=(3000, 4)), rng.integers(1, 6, size=3000)
+    repeated = np.repeat(np.arange(3000), weight)
+    sample_few(monkeypatch, sample=200, scored=100, candidates=16)
+    once = fit(X, weight.astype(float), k=80, spherical=spherical)
+    often = fit(X[repeated], k=80, spherical=spherical)
+    for name in ("parent", "point", "normal", "costs"):
+        np.testing.assert_array_equal(getattr(once, name), getattr(often, name))
+    np.testing.assert_array_equal(once.label[repeated], often.label)
+    np.testing.assert_array_equal(X[once.center], X[repeated][often.center])
+
+
+def test_single_precision_gives_what_the_same_values_give():
+    X = np.random.default_rng(5).normal(size=(2000, 20)).astype(np.float32)
+    narrow, wide = fit(X, k=40), fit(X.astype(np.float64), k=40)
+    assert_equal(narrow, wide)
+    assert collect_table(X, None, False, 0).rows.dtype == np.float32
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_predict_replays_the_planes(metric):
+    rng = np.random.default_rng(6)
+    X, new = rng.normal(size=(500, 4)), 3.0 * rng.normal(size=(200, 4))
+    model = HierarchicalKMedian(30, metric=metric).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    splits = fit(X, k=30, epsilon=model.epsilon_, spherical=metric == "cosine")
+    rows = new / np.linalg.norm(new, axis=1)[:, None] if metric == "cosine" else new
+    label = np.zeros(len(new), int)
+    for t in range(1, 30):
+        far = (rows - splits.point[t]) @ splits.normal[t] > 0.0
+        label[far & (label == splits.parent[t])] = t
+    np.testing.assert_array_equal(model.predict(new), label)
+    assert np.unique(label).size > 5
+
+
+@pytest.mark.parametrize("d", [2, 3, 10, 100, 300, 2000])
+@pytest.mark.parametrize("small", [200, 40, 10])
+def test_finds_planted_groups_in_any_dimension(d, small):
+    """Two groups, far apart for the number of columns: balanced, and one of 400 rows in ten."""
+    n = 400
+    for seed in range(3):
+        rng = np.random.default_rng([d, small, seed])
+        truth = np.arange(n) < small
+        apart = 6.0 / math.sqrt(d) if d < 36 else 1.0
+        X = rng.normal(size=(n, d)) + apart * truth[:, None]
+        labels = HierarchicalKMedian(2, random_state=seed).fit(X).labels_
+        wrong = min((labels == truth).sum(), (labels != truth).sum())
+        if small == 200 or (d >= 100 and small == 40):
+            assert wrong <= 0.02 * n
+        assert np.bincount(labels).min() > 1  # no single row is peeled off
+
+
+def test_costs_are_distances_to_the_means_of_the_clusters():
+    X = np.random.default_rng(6).normal(size=(300, 2))
+    hierarchy = HierarchicalKMedian(1, max_centers=40).fit(X).hierarchy_
+    for k in (1, 2, 5, 40):
+        labels = hierarchy.cut(k)
+        parts = (X[labels == j] for j in range(k))
+        cost = sum(np.linalg.norm(part - part.mean(axis=0), axis=1).sum() for part in parts)
+        assert hierarchy.costs[k - 1] == pytest.approx(cost, rel=1e-8)
+
+
+def test_cosine_costs_are_distances_to_the_directions_of_the_means():
+    X = np.random.default_rng(7).normal(size=(300, 5))
+    hierarchy = HierarchicalKMedian(1, max_centers=40, metric="cosine").fit(X).hierarchy_
+    unit = X / np.linalg.norm(X, axis=1)[:, None]
+    for k in (1, 2, 5, 40):
+        labels = hierarchy.cut(k)
+        means_of = [unit[labels == j].mean(axis=0) for j in range(k)]
+        cost = sum(
+            (1.0 - unit[labels == j] @ (m / np.linalg.norm(m))).sum()
+            for j, m in enumerate(means_of)
+        )
+        assert hierarchy.costs[k - 1] == pytest.approx(cost, rel=1e-8)
+
+
+def test_costs_never_rise_where_means_raise_the_sum_of_distances():
+    # The mean of all is at the many rows; those of the two parts are not.
+    X = np.concatenate((np.zeros(20), [-1.0, 1.0, -1.1, 1.1]))[:, None]
+    hierarchy = HierarchicalKMedian(1, epsilon=math.inf).fit(X).hierarchy_
+    assert (np.diff(hierarchy.costs) <= 0.0).all()
+    assert hierarchy.costs[4] == 0.0
+
+
+EXTREME = {
+    "one far outlier": np.append(np.random.default_rng(8).normal(size=(40, 2)), [[1e300, 0]], 0),
+    "smallest doubles": np.arange(9.0)[:, None] * 5e-324,
+    "smallest doubles and 1": np.append(np.arange(9.0)[:, None] * 5e-324, [[1.0]], 0),
+    "denormal": np.random.default_rng(9).normal(size=(40, 2)) * 1e-310,
+    "largest": np.random.default_rng(9).normal(size=(40, 2)) * 1e306,
+    "neighboring doubles": 1.0 + np.arange(6.0)[:, None] * 2.0**-52,
+    "two values": np.repeat([[0.1, 7.0], [0.1, 7.0 + 2.0**-50]], [5, 9], axis=0),
+}
+
+
+@pytest.mark.parametrize("name", EXTREME)
+def test_extreme_values_are_told_apart(name):
+    X = EXTREME[name]
+    hierarchy = HierarchicalKMedian(1, max_centers="all").fit(X).hierarchy_
+    k = np.unique(X, axis=0).shape[0]
+    labels = hierarchy.cut(k)
+    assert len({(label, *row) for label, row in zip(labels, X.tolist(), strict=True)}) == k
+    np.testing.assert_array_equal(hierarchy.predict(X, k), labels)
+    assert hierarchy.costs[k - 1] == 0.0
+    assert (hierarchy.costs[: k - 1] > 0.0).all()
+    np.testing.assert_array_equal(hierarchy.finest[hierarchy.center_indices], np.arange(len(X)))
+
+
+def test_after_an_outlier_the_others_are_split_as_without_it():
+    X = np.random.default_rng(10).normal(size=(60, 2))
+    alone = HierarchicalKMedian(5, epsilon=0.0).fit(X)
+    beside = HierarchicalKMedian(6, epsilon=0.0).fit(np.append(X, [[1e300, 0.0]], axis=0))
+    assert k_median_cost(X, beside.labels_[:-1]) <= 1.1 * k_median_cost(X, alone.labels_)
+    assert (beside.labels_[:-1] != beside.labels_[-1]).all()
+
+
+def test_saved_hierarchy_gives_the_same_answers(tmp_path):
+    rng = np.random.default_rng(9)
+    X, new = rng.normal(size=(60, 3)), rng.normal(size=(500, 3))
+    for metric in ("euclidean", "cosine"):
+        hierarchy = HierarchicalKMedian(1, metric=metric).fit(X).hierarchy_
+        hierarchy.save(tmp_path / "means.holdfast")
+        loaded = load(tmp_path / "means.holdfast")
+        for k in (2, 7, 60):
+            np.testing.assert_array_equal(loaded.predict(new, k), hierarchy.predict(new, k))
+            np.testing.assert_array_equal(loaded.cut(k), hierarchy.cut(k))
+
+
+def test_progress_counts_splits():
+    heard = []
+    X = np.random.default_rng(11).normal(size=(100, 2))
+    table = collect_table(X, None, False, 0)
+    choose_means(table, 0.01, 10, 0, lambda what, done, total: heard.append((done, total)))
+    assert heard == [(float(done), 9) for done in range(10)]
+
+
+def test_the_first_clusters_are_found_as_among_all():
+    X = np.random.default_rng(4).standard_normal((60, 3))
+    hierarchy = HierarchicalKMedian(1).fit(X).hierarchy_
+    for k in (1, 2, 7, hierarchy.n_centers):
+        assert np.array_equal(hierarchy.locator.first(k).finest(X), hierarchy.predict(X, k))

@@ -1,0 +1,264 @@
+"""Splits between means straight from their definition: plain loops, integers of any size.
+
+Shares with the library only what is random: the key of a row, and the numbers hashed from it. The
+arithmetic of a row (the order in which its terms are added) is part of the definition, since it
+decides on which side of a plane the row lies.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from oracles.naive_euclidean import Naive, uniforms
+
+from holdfast._machine.hash import purpose_key
+
+PROPOSE, CHOOSE = 1, 2
+SAMPLE, SCORED, CANDIDATES, SAMPLE_SPLITS, SPLITS = 4096, 512, 16, 8, 3
+FOLDED, FINE = 16, 12
+
+
+def add_up(terms: np.ndarray) -> float:
+    """Terms of one row: in their order, or the upper half to the lower, and again."""
+    terms = [float(term) for term in terms]
+    if len(terms) < FOLDED:
+        total = 0.0
+        for term in terms:
+            total += term
+        return total
+    while len(terms) > 1:
+        half = (len(terms) + 1) // 2
+        upper = terms[half:] + [0.0] * (2 * half - len(terms))
+        terms = [a + b for a, b in zip(terms[:half], upper, strict=True)]
+    return terms[0]
+
+
+def is_far(row: np.ndarray, point: np.ndarray, normal: np.ndarray) -> bool:
+    return add_up((row - point) * normal) > 0.0
+
+
+def power_below(value: float) -> float:
+    """The power of two that brings a positive number to [1/2, 1)."""
+    return math.ldexp(1.0, min(-math.frexp(value)[1], 1000))
+
+
+def to_length_one(point: np.ndarray) -> np.ndarray:
+    length = math.sqrt(add_up(point * point))
+    return point / length if length > 0.0 else point
+
+
+def race(keys, word: int, gain, weight, useful, temperature: float) -> int:
+    """The first of clocks with rates weight exp(gain / temperature); largest gain at 0."""
+    gain = np.where(useful, gain, -np.inf)
+    if temperature == 0.0:
+        best = np.flatnonzero(gain >= gain.max() - abs(gain.max()) * 2.0**-40)
+        return int(best[np.argmax(keys[best])])
+    clock = -np.log(uniforms(keys, word)) / weight
+    return int(np.argmin(np.log(clock) + (gain.max() - gain) / temperature))
+
+
+@dataclass
+class Cluster:
+    members: list[int]
+    center: int
+    mean: np.ndarray
+    cost: float
+    split: tuple | None = None  # far members, near part, far part, gain, key
+
+
+class Means:
+    """All clusters, from one to as many as asked for."""
+
+    def __init__(self, points, weight, keys, epsilon, seed, spherical, unit) -> None:
+        self.points, self.weight, self.keys = points, [int(w) for w in weight], keys
+        self.spherical = spherical
+        total = sum(self.weight)
+        self.bits = min(30, 62 - total.bit_length())
+        self.rate = min(epsilon, 1e300) / (6.0 * math.log(max(total * unit, 2.0)))
+        self.temperature_key = np.array([purpose_key(seed, "temperature")])
+
+    def heat(self, t: int, cost: float) -> float:
+        coolest = min(self.rate * float(max(cost, 0.0)), 1e300)
+        return coolest * (1.0 + float(uniforms(self.temperature_key, t)[0]))
+
+    def bounds(self, members):
+        return self.points[members].min(axis=0), self.points[members].max(axis=0)
+
+    def mean(self, members, low, high) -> np.ndarray:
+        """Mean of members in whole steps of a grid over the bounds of their cluster."""
+        found = low.copy()
+        for j in range(low.size):
+            if low[j] == high[j]:
+                continue
+            steps = math.ldexp(1.0, min(self.bits - math.frexp(high[j] - low[j])[1], 1000))
+            total = sum(
+                self.weight[i] * math.floor((self.points[i, j] - low[j]) * steps + 0.5)
+                for i in members
+            )
+            found[j] += float(total) / float(sum(self.weight[i] for i in members)) / steps
+        return found
+
+    def extent(self, low, high) -> int:
+        return max(math.frexp(float((high - low).max()))[1], -1000)
+
+    def distances(self, members, mean, exponent: int) -> list[float]:
+        """Distances to a mean (or its direction), the extent of the cluster being about 1."""
+        place = to_length_one(mean) if self.spherical else mean
+        found = []
+        for i in members:
+            difference = (self.points[i] - place) * math.ldexp(1.0, -exponent)
+            square = add_up(difference * difference)
+            found.append(0.5 * square if self.spherical else math.sqrt(square))
+        return found
+
+    def describe(self, members, mean, exponent: int, center: int | None) -> Cluster:
+        """A part of a cluster of that extent; named after its closest row if it has no center."""
+        low, high = self.bounds(members)
+        if (low < high).any() and self.extent(low, high) < exponent - FINE:
+            exponent = self.extent(low, high)
+            mean = self.mean(members, low, high)
+        distance = self.distances(members, mean, exponent)
+        if center is None:
+            center = min(zip(distance, (int(k) for k in self.keys[members]), members, strict=True))[
+                2
+            ]
+        units = sum(
+            self.weight[i] * (max(math.floor(x * 2.0**50 + 0.5), 1) if x > 0.0 else 0)
+            for i, x in zip(members, distance, strict=True)
+        )
+        power = exponent * (2 if self.spherical else 1)
+        cost = math.ldexp(float(units), power - 50) if (low < high).any() else 0.0
+        return Cluster(members, center, np.clip(mean, low, high), cost)
+
+    def plane(self, near, far, low, high, anchor):
+        """Means of two sides, the plane half way between them, turned away from the anchor."""
+        means = [self.mean(near, low, high), self.mean(far, low, high)]
+        a, b = map(to_length_one, means) if self.spherical else means
+        point, normal = 0.5 * a + 0.5 * b, b - a
+        if np.abs(normal).max() > 0.0:
+            normal = normal * power_below(float(np.abs(normal).max()))
+        return point, -normal if is_far(anchor, point, normal) else normal
+
+    def settle(self, members, plane, low, high, anchor, most: int):
+        """The last plane that has members on both sides, and its far side; None if none has."""
+        before = None
+        for _ in range(most):
+            far = [i for i in members if is_far(self.points[i], *plane)]
+            if not far or len(far) == len(members):
+                return before
+            if before is not None and far == before[1]:
+                return plane, far
+            before = plane, far
+            near = [i for i in members if i not in set(far)]
+            plane = self.plane(near, far, low, high, anchor)
+        return before
+
+    def locations(self, members):
+        """Distinct members in the order of keys, with their weights in all."""
+        found: dict[int, int] = {}
+        for i in members:
+            found.setdefault(int(self.keys[i]), i)
+        rows = [found[key] for key in sorted(found)]
+        total = [
+            sum(self.weight[i] for i in members if self.keys[i] == self.keys[row]) for row in rows
+        ]
+        return rows, total
+
+    def draw_direction(self, cluster: Cluster, rows, total, stretch: float):
+        """Draw a candidate by what its direction tells apart; average it over the sample."""
+        centered = [(self.points[i] - cluster.mean) * stretch for i in rows]
+        score = np.zeros(min(CANDIDATES, len(rows)))
+        scored = list(zip(centered, total, strict=True))[:SCORED]
+        squares = 0.0
+        for difference, times in scored:
+            squares += times * add_up(difference * difference)
+        for c in range(score.size):
+            sums, sizes = [0.0, 0.0], [0.0, 0.0]
+            for difference, times in scored:
+                along = add_up(difference * centered[c])
+                sums[along > 0.0] += times * along
+                sizes[along > 0.0] += times
+            if min(sizes) > 0.0:
+                between = sums[0] * sums[0] / sizes[0] + sums[1] * sums[1] / sizes[1]
+                between -= (sums[0] + sums[1]) ** 2 / (sizes[0] + sizes[1])
+                length = add_up(centered[c] * centered[c])
+                score[c] = min(max(between / length / squares, 0.0), 1.0)
+        if not (score > 0.0).any():
+            return None
+        gain = cluster.cost * (1.0 - np.sqrt(1.0 - score))
+        keys, weight = self.keys[rows[: score.size]], np.array(total[: score.size], float)
+        heat = self.heat(0, cluster.cost - gain.max())
+        drawn = race(keys, PROPOSE, gain, weight, score > 0.0, heat)
+        normal = np.zeros(cluster.mean.size)
+        for difference, times in zip(centered, total, strict=True):
+            normal += times * add_up(difference * centered[drawn]) * difference
+        return keys[drawn], normal * power_below(float(np.abs(normal).max() or 1.0))
+
+    def propose(self, cluster: Cluster) -> None:
+        members, anchor = cluster.members, self.points[cluster.center]
+        low, high = self.bounds(members)
+        if not (low < high).any():
+            return
+        rows, total = self.locations(members)
+        rows, total = rows[:SAMPLE], total[:SAMPLE]
+        exponent = self.extent(low, high)
+        key, settled = self.keys[cluster.center], None
+        drawn = self.draw_direction(cluster, rows, total, math.ldexp(1.0, -exponent))
+        if drawn is not None:
+            key, normal = drawn
+            if is_far(anchor, cluster.mean, normal):
+                normal = -normal
+            start = (cluster.mean, normal)
+            sample = Means.__new__(Means)
+            sample.__dict__ = {**self.__dict__, "weight": list(self.weight)}
+            for i, times in zip(rows, total, strict=True):
+                sample.weight[i] = times
+            settled = sample.settle(rows, start, low, high, anchor, SAMPLE_SPLITS)
+            if settled is not None:
+                settled = self.settle(members, settled[0], low, high, anchor, SPLITS)
+        if settled is None:
+            j = int(np.argmax(high - low))
+            axis = np.zeros(low.size)
+            axis[j] = 1.0 if high[j] > anchor[j] else -1.0
+            settled = self.settle(members, (anchor, axis), low, high, anchor, SPLITS)
+        assert settled is not None
+        far = settled[1]
+        near = [i for i in members if i not in set(far)]
+        stay = self.describe(near, self.mean(near, low, high), exponent, cluster.center)
+        go = self.describe(far, self.mean(far, low, high), exponent, None)
+        cluster.split = (far, stay, go, max(cluster.cost - (stay.cost + go.cost), 0.0), key)
+
+
+def run(
+    points, weight, keys, epsilon: float, n_centers: int, seed: int, spherical=False, unit=1.0
+) -> Naive:
+    """Choose centers by the definition, with the library's clocks and temperatures.
+
+    Weights are whole numbers, in units of `unit`.
+    """
+    means = Means(points, weight, keys, epsilon, seed, spherical, unit)
+    everybody = list(range(len(points)))
+    low, high = means.bounds(everybody)
+    exponent = means.extent(low, high)
+    clusters = [means.describe(everybody, means.mean(everybody, low, high), exponent, None)]
+    means.propose(clusters[0])
+    parent, label = [-1], np.zeros(len(points), int)
+    cuts, costs = [label.copy()], [clusters[0].cost]
+    for t in range(1, n_centers):
+        free = np.array([cluster.split is not None for cluster in clusters])
+        gain = np.array([cluster.split[3] if cluster.split else 0.0 for cluster in clusters])
+        marks = np.array(
+            [cluster.split[4] if cluster.split else 0 for cluster in clusters], np.uint64
+        )
+        total = math.fsum(cluster.cost for cluster in clusters)
+        j = race(marks, CHOOSE, gain, np.ones(t), free, means.heat(t, total - gain.max()))
+        far, stay, go, _, _ = clusters[j].split
+        label[far] = t
+        parent.append(j)
+        clusters[j] = stay
+        clusters.append(go)
+        means.propose(stay)
+        means.propose(go)
+        cuts.append(label.copy())
+        costs.append(min(costs[-1], math.fsum(cluster.cost for cluster in clusters)))
+    return Naive([cluster.center for cluster in clusters], parent, cuts, costs)
