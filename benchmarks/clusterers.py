@@ -113,7 +113,7 @@ def run_refits(X: Array, method: str) -> Any:
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 
-    from holdfast.stability.keys import repeat_seeds
+    from holdfast.stability.plan import repeat_seeds
 
     seed = int(repeat_seeds(0, 1)[0])  # as there: iterations depend on it
     labels = []

@@ -23,8 +23,8 @@ from holdfast import k_median_cost
 from holdfast.clusterers.adapt import KMedianClusterer
 from holdfast.clusterers.protocol import Clusterer
 from holdfast.stability.deletions import matched_after_deletions
-from holdfast.stability.keys import keyed_generator, repeat_seeds
 from holdfast.stability.measures import encode_labels, match_clusters, overlap_table
+from holdfast.stability.plan import keyed_generator, repeat_seeds
 
 SHARE = 0.05
 LARGE = 700  # rows from which fewer deletions are tried

@@ -31,8 +31,8 @@ from holdfast.centers import medoids as euclidean
 from holdfast.centers.means import choose_means, collect_table
 from holdfast.centers.medoids import choose_by_distance, collect_locations, prepare_rows
 from holdfast.hierarchy.replay import build_plane_locator, build_split_locator
-from holdfast.stability.keys import keyed_generator, repeat_seeds
 from holdfast.stability.measures import encode_labels, match_clusters, overlap_table
+from holdfast.stability.plan import keyed_generator, repeat_seeds
 
 FROZEN = {
     "boundary": ("order", "rows"),

@@ -7,9 +7,8 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import cdist
 
 from holdfast.stability import cost_by_seed
-from holdfast.stability.keys import repeat_seeds
-from holdfast.stability.plan import build_plan
-from holdfast.stability.schedule import limit_threads
+from holdfast.stability.plan import build_plan, repeat_seeds
+from holdfast.stability.run import limit_threads
 from holdfast.stability.trials import fit_bases, run_block
 from holdfast_paper.cells import Cell
 from holdfast_paper.inputs import Input, InputSource

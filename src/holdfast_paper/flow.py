@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast._machine.files import write_whole
-from holdfast.stability.schedule import check_n_jobs
+from holdfast.stability.run import check_n_jobs
 from holdfast_paper.cells import CellStore
 from holdfast_paper.claims import Verdict, describe_verdicts, judge_claims
 from holdfast_paper.config import PANELS, Panel, read_claims, read_panels

@@ -77,12 +77,12 @@ def test_audit_continues_from_a_checkpoint(holdfast, people, folder, monkeypatch
     first = holdfast(*use, "--json")
     assert first.code == 0, first.err
     assert sorted(p.name for p in (folder / "runs").iterdir()) == ["single", "ward"]
-    from holdfast.stability import schedule
+    from holdfast.stability import run
 
     def forbidden(*arguments):
         raise AssertionError("measured again")
 
-    monkeypatch.setattr(schedule, "run_block", forbidden)
+    monkeypatch.setattr(run, "run_block", forbidden)
     again = holdfast(*use, "--json")
     assert again.out == first.out
     fresh = holdfast(*use[:-1], "elsewhere")

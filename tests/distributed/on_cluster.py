@@ -81,9 +81,9 @@ def measure_sensitivity(folder: Path, pids: set[int]) -> dict[str, Any]:
     import joblib
 
     from holdfast import average_sensitivity
-    from holdfast.stability import schedule
+    from holdfast.stability import run
 
-    schedule._SECONDS_ALONE = schedule._SECONDS_WORTH_WORKERS = 0.0  # all trials go to workers
+    run._SECONDS_ALONE = run._SECONDS_WORTH_WORKERS = 0.0  # all trials go to workers
     folder.mkdir()
     call = {"n_clusters": [3], "delete": [1], "trials": 12, "repeats": 1}
     with joblib.parallel_config(backend="dask"):

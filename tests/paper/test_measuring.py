@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from holdfast import HierarchicalKMedian, average_sensitivity, k_median_cost
 from holdfast.clusterers import as_clusterer
-from holdfast.stability.keys import repeat_seeds
+from holdfast.stability.plan import repeat_seeds
 from holdfast_paper.cells import Cell, Stored
 from holdfast_paper.compute import compute_cell
 from holdfast_paper.fixed_tree import FixedTreeClusterer

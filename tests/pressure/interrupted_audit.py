@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from holdfast import average_sensitivity
-from holdfast.stability import schedule
+from holdfast.stability import run
 
 
 def main() -> None:
     folder, mark = sys.argv[1], Path(sys.argv[2])
-    schedule._SECONDS_ALONE = 0.0  # at once to the workers
-    schedule._SECONDS_WORTH_WORKERS = 0.0
+    run._SECONDS_ALONE = 0.0  # at once to the workers
+    run._SECONDS_WORTH_WORKERS = 0.0
     rows = np.random.RandomState(0).standard_normal((60, 2))
     parent = os.getpid()
 

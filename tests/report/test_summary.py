@@ -95,7 +95,7 @@ def test_rows_to_look_at_are_those_of_row_influence(rows, report):
         assert entry["value"] == pytest.approx(r.influence[entry["row"]] - 1, rel=1e-2)
         assert entry["values"] == pytest.approx(rows[entry["row"]] * 10 + 1000, rel=1e-4)
     assert [e["row"] for e in found["restless"]] == [
-        row for row in r.top(10, by="unrest") if r.unrest[row] > 0
+        row for row in r.top(10, by="instability") if r.instability[row] > 0
     ]
     assert found["restless"]
 

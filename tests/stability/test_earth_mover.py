@@ -8,9 +8,8 @@ from stability.clusterers import at_random, by_rank, by_sign
 
 from holdfast import HierarchicalKMedian, average_sensitivity, clustering_distance
 from holdfast.clusterers import ward_linkage
-from holdfast.stability.earth_mover import mean_matched
-from holdfast.stability.keys import keyed_seed
-from holdfast.stability.measures import encode_labels
+from holdfast.stability.measures import encode_labels, match_outputs
+from holdfast.stability.plan import keyed_seed
 
 rng = np.random.RandomState(5)
 ROWS = rng.standard_normal((24, 2)) + 4.0 * rng.randint(0, 3, size=(24, 1))
@@ -20,7 +19,7 @@ def test_transport_equals_a_search_over_all_assignments():
     for _ in range(20):
         before = [rng.randint(0, 3, size=8) for _ in range(4)]
         after = [rng.randint(0, 3, size=8) for _ in range(4)]
-        found = mean_matched(
+        found = match_outputs(
             [encode_labels(labels) for labels in before],
             [encode_labels(labels) for labels in after],
         )

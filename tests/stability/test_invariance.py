@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from stability.clusterers import at_random, by_rank, by_sign, name_of
 
 from holdfast import HierarchicalKMedian, average_sensitivity, row_influence
-from holdfast.stability import Bootstrap, SensitivityResult, schedule
+from holdfast.stability import Bootstrap, SensitivityResult, run
 from holdfast.stability.perturb import Delete
 
 rng = np.random.RandomState(3)
@@ -40,8 +40,8 @@ def assert_same(a: SensitivityResult, b: SensitivityResult) -> None:
 
 @pytest.fixture
 def at_once_to_workers(monkeypatch):
-    monkeypatch.setattr(schedule, "_SECONDS_ALONE", 0.0)
-    monkeypatch.setattr(schedule, "_SECONDS_WORTH_WORKERS", 0.0)
+    monkeypatch.setattr(run, "_SECONDS_ALONE", 0.0)
+    monkeypatch.setattr(run, "_SECONDS_WORTH_WORKERS", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -65,11 +65,11 @@ def test_number_of_processes(clusterer, coupling, at_once_to_workers):
 def test_size_of_blocks(size, monkeypatch):
     whole = average_sensitivity(by_rank, ROWS, n_jobs=1, **ARGUMENTS)
     influence = row_influence(by_rank, ROWS, 3, n_jobs=1, repeats=2)
-    monkeypatch.setattr(schedule, "_block_size", lambda pace, seconds: size)
+    monkeypatch.setattr(run, "_block_size", lambda pace, seconds: size)
     assert_same(whole, average_sensitivity(by_rank, ROWS, n_jobs=1, **ARGUMENTS))
     again = row_influence(by_rank, ROWS, 3, n_jobs=1, repeats=2)
     np.testing.assert_array_equal(influence.influence, again.influence)
-    np.testing.assert_array_equal(influence.unrest, again.unrest)
+    np.testing.assert_array_equal(influence.instability, again.instability)
 
 
 def test_a_trial_does_not_depend_on_what_else_is_asked_for():
@@ -113,7 +113,7 @@ class Interrupts:
 
 @pytest.mark.parametrize("at", [15, 40, 90])
 def test_interruption_and_resumption(at, tmp_path, monkeypatch):
-    monkeypatch.setattr(schedule, "_block_size", lambda pace, seconds: 2)
+    monkeypatch.setattr(run, "_block_size", lambda pace, seconds: 2)
     whole = average_sensitivity(Interrupts(-1), ROWS, n_jobs=1, **ARGUMENTS)
     with pytest.warns(UserWarning, match=r"interrupted by the keyboard: \d+ of 126 values"):
         part = average_sensitivity(
@@ -141,7 +141,7 @@ def test_interruption_before_anything_was_computed_is_passed_on():
 
 
 def test_what_an_interrupted_sweep_has_done_is_a_fair_sample(monkeypatch):
-    monkeypatch.setattr(schedule, "_block_size", lambda pace, seconds: 1)
+    monkeypatch.setattr(run, "_block_size", lambda pace, seconds: 1)
     with pytest.warns(UserWarning, match="interrupted"):
         part = average_sensitivity(
             Interrupts(12), ROWS, n_clusters=2, trials="all", repeats=1, n_jobs=1
@@ -205,16 +205,16 @@ def test_checkpoints_hold_no_pickles_and_no_leftovers(tmp_path):
 
 
 def test_a_damaged_or_foreign_folder_is_named(tmp_path):
-    run = tmp_path / "run"
-    average_sensitivity(by_rank, ROWS, n_jobs=1, checkpoint=run, **ARGUMENTS)
-    damaged = next(run.glob("block-*.npz"))
+    folder = tmp_path / "run"
+    average_sensitivity(by_rank, ROWS, n_jobs=1, checkpoint=folder, **ARGUMENTS)
+    damaged = next(folder.glob("block-*.npz"))
     damaged.write_bytes(damaged.read_bytes()[:100])
     with pytest.raises(ValueError, match="cannot be read.*delete it"):
-        average_sensitivity(by_rank, ROWS, n_jobs=1, checkpoint=run, **ARGUMENTS)
+        average_sensitivity(by_rank, ROWS, n_jobs=1, checkpoint=folder, **ARGUMENTS)
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "results.json").write_text("{}")
-    with pytest.raises(ValueError, match="holds other files"):
+    with pytest.raises(ValueError, match="has other files"):
         average_sensitivity(by_rank, ROWS, n_jobs=1, checkpoint=foreign, **ARGUMENTS)
     with pytest.raises(ValueError, match="is a file"):
         average_sensitivity(
@@ -298,7 +298,7 @@ def test_a_worker_that_dies_once_is_reported_and_its_work_done_again(
 
 
 def test_interruption_while_workers_work(at_once_to_workers, monkeypatch, tmp_path):
-    monkeypatch.setattr(schedule, "_block_size", lambda pace, seconds: 1)
+    monkeypatch.setattr(run, "_block_size", lambda pace, seconds: 1)
     parent = os.getpid()
 
     def interrupts_parent(X, k, seed):

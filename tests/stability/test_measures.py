@@ -163,8 +163,8 @@ def test_encoding_keeps_the_partition(labels):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0, 1], [0]), "2 and 1 rows; pass kept"),
-        (([0, 1], [[0, 1]]), "one label a row"),
+        (([0, 1], [0]), "got 2 and 1. Pass kept"),
+        (([0, 1], [[0, 1]]), "one label per row"),
         (([0.0, np.nan], [0, 1]), "NaN"),
     ],
 )

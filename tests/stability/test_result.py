@@ -1,6 +1,7 @@
 """Results: summaries, tables, JSON, pictures."""
 
 import builtins
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -125,7 +126,7 @@ def test_json_brings_everything_back(which, request):
 
 def test_json_of_something_else_is_refused():
     for text in ('{"format": 99}', "[]"):
-        with pytest.raises(ValueError, match="not a sensitivity result"):
+        with pytest.raises(ValueError, match="written by to_json"):
             SensitivityResult.from_json(text)
 
 
@@ -164,9 +165,19 @@ def test_text_names_the_numbers(result, with_gaps):
     text = repr(result)
     assert "by_rank" in text
     assert "delete 20%, k=4" in text
-    assert f"{result.mean[0, 0]:.4g}" in text
+    assert f"k=2: {result.mean[0, 0]:.3g} ± {result.standard_error[0, 0]:.2g}" in text
+    percent = repr(result.in_measure("moved_fraction"))
+    assert f"{100 * result.in_measure('moved_fraction').mean[1, 1]:.3g}% ±" in percent
     assert "incomplete" not in text
     assert np.isnan(with_gaps.values).sum() == 2
+
+
+def test_notebooks_show_a_table_in_which_nothing_is_markup(result):
+    html = replace(result, clusterer="<b>k & l</b>", note="stopped")._repr_html_()
+    assert "&lt;b&gt;k &amp; l&lt;/b&gt;" in html
+    assert html.count("<tr>") == 1 + 4
+    assert f"<td>{result.mean[1, 0]:.3g} ± {result.standard_error[1, 0]:.2g}</td>" in html
+    assert "Incomplete: stopped." in html
 
 
 def test_results_cannot_be_changed(result):

@@ -9,7 +9,7 @@ from holdfast.cli.problems import InputProblem
 
 if TYPE_CHECKING:
     from holdfast.model_file import FittedModel
-    from holdfast.stability.difference import ClusterChange, CutDifference
+    from holdfast.stability.match import ClusterChange, CutDifference
 
 __all__ = ["compare_models", "describe_difference", "show_differences"]
 
@@ -24,7 +24,7 @@ def compare_models(
 ) -> dict[int, "CutDifference"]:
     """Compare the cuts of two models that hold their rows; `tell` learns how far it is."""
     from holdfast.cli.labels import predict_cuts
-    from holdfast.stability.difference import LabelledRows, compare_cuts
+    from holdfast.stability.match import LabeledRows, compare_cuts
 
     if before.preparation != after.preparation:
         raise InputProblem(
@@ -32,13 +32,13 @@ def compare_models(
             "the second one with --like and the first model."
         )
 
-    def label(model: "FittedModel", k: int) -> LabelledRows:
+    def label(model: "FittedModel", k: int) -> LabeledRows:
         if model.stored is None:
             raise InputProblem("a model without its rows cannot be compared: fit without --no-rows")
         rows, index = model.stored.rows, model.stored.index
         labels = predict_cuts(model.hierarchy, rows, (k,), step)[k]
         centers = rows[index[model.hierarchy.center_indices[:k]]]
-        return LabelledRows(rows, model.stored.weight, labels, centers)
+        return LabeledRows(rows, model.stored.weight, labels, centers)
 
     steps = 3 * len(ks)  # label one, label the other, compare
     done = 0
@@ -66,7 +66,7 @@ def describe_difference(k: int, found: "CutDifference") -> list[str]:
         f"{k} clusters: {found.n_moved:,g} of the {found.n_common:,g} rows in both{share} changed "
         f"cluster; {new:,g} rows are new, {gone:,g} are gone."
     )
-    changed = [c for c in found.clusters if c.left or c.came or c.gone or c.new]
+    changed = [c for c in found.clusters if c.left or c.joined or c.removed or c.added]
     lines = [_describe_cluster(change) for change in changed]
     if len(changed) < len(found.clusters):
         lines.append(f"{len(found.clusters) - len(changed)} clusters have the same rows as before.")
@@ -85,13 +85,13 @@ def _describe_cluster(change: "ClusterChange") -> str:
         f"{number:,g} {what}"
         for number, what in (
             (change.left, "left for other clusters"),
-            (change.came, "came from other clusters"),
-            (change.gone, "are gone"),
-            (change.new, "are new"),
+            (change.joined, "came from other clusters"),
+            (change.removed, "are gone"),
+            (change.added, "are new"),
         )
         if number
     ]
-    center = "same center" if change.center_stays else "another center"
+    center = "same center" if change.same_center else "another center"
     sizes = f"{change.size_before:,g} rows before, {change.size_after:,g} after"
     return f"{name}: {sizes}; {', '.join(parts)}; {center}."
 
@@ -116,9 +116,9 @@ def show_differences(
 
 
 def _values(change: "ClusterChange") -> list[Any]:
-    center = "stays" if change.center_stays else "other"
-    counts = [change.size_before, change.size_after, change.kept, change.left, change.came]
-    return [change.before, change.after, *counts, change.gone, change.new, center]
+    center = "stays" if change.same_center else "other"
+    counts = [change.size_before, change.size_after, change.kept, change.left, change.joined]
+    return [change.before, change.after, *counts, change.removed, change.added, center]
 
 
 def _cell(value: Any) -> str:

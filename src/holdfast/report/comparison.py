@@ -9,7 +9,7 @@ from holdfast._machine.progress import Progress
 from holdfast.report.inputs import HOLDFAST_METHODS, ComparedMethod, Inputs
 from holdfast.report.page import list_numbers, round_number
 from holdfast.stability import SensitivityResult, average_sensitivity, mean_cost
-from holdfast.stability.keys import repeat_seeds
+from holdfast.stability.plan import repeat_seeds
 
 __all__ = ["MEASURE", "compare_methods", "count_fits", "list_interval", "name_amount"]
 

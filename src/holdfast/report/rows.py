@@ -40,7 +40,7 @@ def find_rows(
         n_jobs=inputs.n_jobs, random_state=inputs.seed, progress=progress,
     )  # fmt: skip
     n_rows = inputs.rows.shape[0]
-    unrest = _spread_over(n_rows, measured_rows, measured.unrest)
+    instability = _spread_over(n_rows, measured_rows, measured.instability)
     if inputs.estimator.method == "tree" and n_left_out < n_rows:
         influence, n_known = _all_influences(inputs), n_rows
     else:
@@ -55,9 +55,9 @@ def find_rows(
         "n_measured": n_measured,
         "n_influence_known": n_known,
         "n_influential": int((influence > 0).sum()),
-        "n_restless": int((unrest > 0).sum()),
+        "n_restless": int((instability > 0).sum()),
         "influential": _list_rows(inputs, influence, labels, columns),
-        "restless": _list_rows(inputs, unrest, labels, columns),
+        "restless": _list_rows(inputs, instability, labels, columns),
     }
 
 

@@ -1,21 +1,26 @@
-"""How much a clustering moves when rows come and go, for any clusterer.
+"""How much a clustering moves when rows are added or removed, for any clusterer.
 
-Data flow: arguments -> `plan` (what is fitted, validated, keyed) -> `trials` (perturb, fit, cut,
-compare; scheduled over processes, stored in a checkpoint) -> `measures` (one matching of clusters)
--> `result` (means, errors, tables, pictures). `influence`, `clusters`, `suggest` and `tune` ask the
-same flow other questions; `match` uses the same matching to carry names over.
+Data flow: arguments -> `plan` (what to fit, validated, keyed) -> `trials` (`perturb`, fit, cut,
+compare by the one matching of `measures`), which `run` spreads over processes and stores in
+checkpoints -> `result` (means, errors, tables; pictures by `display`). `sensitivity` is that flow;
+`inspection` (rows, clusters) and `selection` (number of clusters, epsilon) ask it other questions.
+`deletions` gives all single deletions of the tree method without refits. `match` compares two given
+clusterings.
 """
 
-from holdfast.stability.blocks import Failure
-from holdfast.stability.clusters import ClusterStability, cluster_stability
-from holdfast.stability.influence import RowInfluence, row_influence
+from holdfast.stability.inspection import (
+    ClusterStability,
+    RowInfluence,
+    cluster_stability,
+    row_influence,
+)
 from holdfast.stability.match import match_labels
 from holdfast.stability.measures import MEASURES, clustering_distance
 from holdfast.stability.perturb import Add, Bootstrap, Delete, Jitter, Perturbation, Replace
 from holdfast.stability.result import SensitivityResult
+from holdfast.stability.selection import EpsilonSearch, Suggestion, suggest_k, tune_epsilon
 from holdfast.stability.sensitivity import average_sensitivity, cost_by_seed, mean_cost
-from holdfast.stability.suggest import Suggestion, suggest_k
-from holdfast.stability.tune import EpsilonSearch, tune_epsilon
+from holdfast.stability.trials import Failure
 
 __all__ = [
     "MEASURES",

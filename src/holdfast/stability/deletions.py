@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
 from holdfast._machine.interrupts import keep_interrupts
@@ -38,6 +37,7 @@ from holdfast.stability._deletion_kernels import (
     run_without,
     step_down,
 )
+from holdfast.stability.measures import match_clusters
 from holdfast.tree import Tree, build_tree
 
 __all__ = ["match_deletions", "matched_after_deletions"]
@@ -55,7 +55,7 @@ class _Runs:
 def matched_after_deletions(
     estimator: HierarchicalKMedian, X: NDArray[np.float64], ks: list[int], seed: int
 ) -> NDArray[np.int64]:
-    """Rows that stay with their cluster when one row goes, for every row and every k.
+    """Count the rows that stay in their cluster when one row is removed, for every row and k.
 
     What `match_deletions` gives for the parameters of an estimator with ``random_state=seed``.
     """
@@ -67,7 +67,7 @@ def matched_after_deletions(
 def match_deletions(
     X: NDArray[np.float64], ks: list[int], settings: Settings, *, fixed_root: bool = False
 ) -> NDArray[np.int64]:
-    """Rows that stay with their cluster when one row goes, for every row and every k.
+    """Count the rows that stay in their cluster when one row is removed, for every row and k.
 
     Equal to refitting without each row in turn and matching the clusters of the two cuts.
 
@@ -130,7 +130,7 @@ def match_deletions(
             for j, k in enumerate(ks):
                 table = np.zeros((k, k), dtype=np.int64)
                 np.add.at(table, (np.delete(cuts[j], row), without.cut(k)), 1)
-                matched[row, j] = _best_matching(table)
+                matched[row, j] = match_clusters(table).matched
     return matched
 
 
@@ -257,7 +257,7 @@ def _fill_matched(
             values = np.empty(pairs.shape[0], dtype=np.int64)
             for p, (a, b) in enumerate(pairs):
                 table[a, b] -= 1
-                values[p] = _best_matching(table)
+                values[p] = match_clusters(table).matched
                 table[a, b] += 1
             matched[rows[chosen], j] = values[back.ravel()]
 
@@ -286,11 +286,6 @@ def _overlap(
     pair = (_labels_at(low_a, high_a, segments), _labels_at(low_b, high_b, segments))
     np.add.at(table, pair, np.diff(start[ends]))
     return table
-
-
-def _best_matching(table: NDArray[np.int64]) -> int:
-    rows, columns = linear_sum_assignment(table, maximize=True)
-    return int(table[rows, columns].sum())
 
 
 def _rows_that_move_the_root(X: NDArray[np.float64], grid: Grid, settings: Settings) -> list[int]:

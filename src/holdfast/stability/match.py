@@ -1,6 +1,7 @@
-"""Today's clusters against yesterday's: the same cluster, the same name."""
+"""Two clusterings of data that changed in between: which cluster is which, and what moved."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -9,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast.stability.measures import Labels, match_clusters, overlap_table
 
-__all__ = ["match_labels"]
+__all__ = ["ClusterChange", "CutDifference", "LabeledRows", "compare_cuts", "match_labels"]
+
+Numbers = NDArray[np.float64]
 
 
 def match_labels(
@@ -20,28 +23,27 @@ def match_labels(
     new_ids: ArrayLike | None = None,
     noise: Any = None,
 ) -> NDArray[Any]:
-    """Rename the clusters of `new` so that they keep the names they had in `reference`.
+    """Rename the clusters of `new` so that they keep their names in `reference`.
 
     Clusters are matched one to one with the largest number of rows in common. A cluster of `new`
-    without a partner gets a name that `reference` does not have: the next integers, or "new 1",
-    "new 2", ... among strings.
+    without a partner gets a name that `reference` does not use: the next integer, or "new 1",
+    "new 2", ... for strings.
 
     Parameters
     ----------
     reference : array-like of shape (n_reference,)
-        Yesterday's labels: integers or strings.
+        The earlier labels, integers or strings.
     new : array-like of shape (n_new,)
-        Today's labels.
+        The labels to rename.
     reference_ids, new_ids : array-like of shape (n_reference,) and (n_new,), default=None
-        What identifies a row, each once. None: row i is row i on both sides, which must be equally
-        long.
+        Unique row ids. If None, the rows of `reference` and `new` are the same, in the same order.
     noise : int or str, default=None
-        A label that means "no cluster", such as -1: it stays itself and is never matched.
+        A label that means "no cluster", such as -1. It is never matched or renamed.
 
     Returns
     -------
     ndarray of shape (n_new,)
-        `new`, renamed; of the dtype of `reference`, longer where the names need it.
+        `new`, renamed, with the dtype of `reference` (wider where the names need it).
         O(n log n + k^3) time.
 
     Examples
@@ -61,18 +63,154 @@ def match_labels(
     table = overlap_table(
         Labels(before[clustered], old_names.size), Labels(after[clustered], new_names.size)
     )
-    match = match_clusters(table)
-    partner: dict[int, Any] = {
-        int(b): old_names[a]
-        for a, b in zip(match.before, match.after, strict=True)
-        if table[a, b] > 0
-    }
-    fresh = _fresh_names(old_names)
+    partner = {b: old_names[a] for a, b in _partners(table).items()}
+    unused = _unused_names(old_names)
     renamed = [
-        noise if name == noise else partner[b] if b in partner else next(fresh)
+        noise if name == noise else partner[b] if b in partner else next(unused)
         for b, name in enumerate(new_names.tolist())
     ]
     return np.array(renamed)[new_codes]
+
+
+@dataclass(frozen=True, eq=False)
+class LabeledRows:
+    """Distinct rows with weights, the cluster of each, and the center of each cluster.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, n_features), dtype float64
+    weight : ndarray of shape (n,), dtype float64
+    labels : ndarray of shape (n,), dtype int32
+        From 0 to the number of centers - 1.
+    centers : ndarray of shape (k, n_features), dtype float64
+    """
+
+    rows: Numbers
+    weight: Numbers
+    labels: NDArray[np.int32]
+    centers: Numbers
+
+
+@dataclass(frozen=True)
+class ClusterChange:
+    """One cluster before and after; all counts are weights.
+
+    Attributes
+    ----------
+    before, after : int or None
+        Its labels; None where it has no partner.
+    size_before, size_after : float
+    kept : float
+        Rows that are in this cluster before and after.
+    left, joined : float
+        Rows that moved to, or came from, another cluster.
+    removed, added : float
+        Rows that exist only before, or only after.
+    same_center : bool
+        Whether both centers are the same row.
+    """
+
+    before: int | None
+    after: int | None
+    size_before: float
+    size_after: float
+    kept: float
+    left: float
+    joined: float
+    removed: float
+    added: float
+    same_center: bool
+
+
+@dataclass(frozen=True)
+class CutDifference:
+    """What moved between two cuts.
+
+    Attributes
+    ----------
+    n_before, n_after : float
+        Weight of all rows.
+    n_common : float
+        Weight of the rows in both.
+    n_moved : float
+        Weight of the rows in both that are not in the partner of their cluster.
+    clusters : tuple of ClusterChange
+        Those before in their order, then those without a partner before.
+    """
+
+    n_before: float
+    n_after: float
+    n_common: float
+    n_moved: float
+    clusters: tuple[ClusterChange, ...]
+
+
+def compare_cuts(before: LabeledRows, after: LabeledRows) -> CutDifference:
+    """Match clusters one to one by the weight they have in common, and count what moved.
+
+    O(n log n + k^3) time.
+    """
+    both = np.concatenate((before.rows, after.rows)) + 0.0  # -0.0 becomes 0.0
+    where = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+    at_a, at_b = where[: before.rows.shape[0]], where[before.rows.shape[0] :]
+    weight_a, weight_b = (np.zeros(int(where.max(initial=-1)) + 1) for _ in range(2))
+    weight_a[at_a], weight_b[at_b] = before.weight, after.weight
+    common = np.minimum(weight_a, weight_b)
+    label_a, label_b = (np.zeros(common.size, dtype=np.int64) for _ in range(2))
+    label_a[at_a], label_b[at_b] = before.labels, after.labels
+    k_a, k_b = before.centers.shape[0], after.centers.shape[0]
+    shared = _sum_by(label_a * k_b + label_b, common, k_a * k_b).reshape(k_a, k_b)
+    sizes = _sum_by(before.labels, before.weight, k_a), _sum_by(after.labels, after.weight, k_b)
+    partner = _partners(shared)
+    pairs: list[tuple[int | None, int | None]] = [(a, partner.get(a)) for a in range(k_a)]
+    pairs += [(None, b) for b in range(k_b) if b not in partner.values()]
+    clusters = tuple(_describe_change(a, b, shared, sizes, before, after) for a, b in pairs)
+    return CutDifference(
+        n_before=float(before.weight.sum()),
+        n_after=float(after.weight.sum()),
+        n_common=float(common.sum()),
+        n_moved=float(common.sum()) - sum(change.kept for change in clusters),
+        clusters=clusters,
+    )
+
+
+def _describe_change(
+    a: int | None,
+    b: int | None,
+    shared: Numbers,
+    sizes: tuple[Numbers, Numbers],
+    before: LabeledRows,
+    after: LabeledRows,
+) -> ClusterChange:
+    kept = 0.0 if a is None or b is None else float(shared[a, b])
+    stayed_a = 0.0 if a is None else float(shared[a].sum())
+    stayed_b = 0.0 if b is None else float(shared[:, b].sum())
+    size_a = 0.0 if a is None else float(sizes[0][a])
+    size_b = 0.0 if b is None else float(sizes[1][b])
+    same = a is not None and b is not None and np.array_equal(before.centers[a], after.centers[b])
+    return ClusterChange(
+        before=a,
+        after=b,
+        size_before=size_a,
+        size_after=size_b,
+        kept=kept,
+        left=stayed_a - kept,
+        joined=stayed_b - kept,
+        removed=size_a - stayed_a,
+        added=size_b - stayed_b,
+        same_center=bool(same),
+    )
+
+
+def _partners(table: NDArray[Any]) -> dict[int, int]:
+    """Cluster before -> the cluster after that it is matched to, where they share any rows."""
+    match = match_clusters(table)
+    pairs = zip(match.before.tolist(), match.after.tolist(), strict=True)
+    return {a: b for a, b in pairs if table[a, b] > 0}
+
+
+def _sum_by(place: NDArray[np.integer], weight: Numbers, size: int) -> Numbers:
+    return np.bincount(place, weights=weight, minlength=size).astype(np.float64)
 
 
 def _differ(names: NDArray[Any], noise: Any) -> NDArray[np.bool_]:
@@ -85,8 +223,8 @@ def _check_labels(what: str, labels: ArrayLike) -> NDArray[Any]:
         array = array.astype(np.str_)
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuUb":
         raise ValueError(
-            f"{what} must be a list of labels, integers or strings, at least one; got {array.dtype} "
-            f"of shape {array.shape}."
+            f"{what} must be a non-empty sequence of labels, integers or strings; got "
+            f"{array.dtype} of shape {array.shape}."
         )
     return array
 
@@ -96,19 +234,19 @@ def _common_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Positions of the same rows in both."""
     if (old_ids is None) != (new_ids is None):
-        raise ValueError("give ids for both sides or for none.")
+        raise ValueError("pass both reference_ids and new_ids, or neither; got one of them.")
     if old_ids is None or new_ids is None:
         if old.size != new.size:
             raise ValueError(
-                f"reference has {old.size} labels and new has {new.size}; pass reference_ids and "
-                "new_ids to say which rows are the same."
+                f"reference and new must have the same length; got {old.size} and {new.size}. "
+                "Pass reference_ids and new_ids to say which rows are the same."
             )
         return np.arange(old.size), np.arange(old.size)
     known = _check_ids("reference_ids", old_ids, old.size)
     today = _check_ids("new_ids", new_ids, new.size)
     _, old_rows, new_rows = np.intersect1d(known, today, assume_unique=True, return_indices=True)
     if old_rows.size == 0:
-        raise ValueError("reference_ids and new_ids have no id in common: nothing can be matched.")
+        raise ValueError("reference_ids and new_ids must have ids in common; got none.")
     return old_rows, new_rows
 
 
@@ -120,13 +258,15 @@ def _check_ids(what: str, ids: ArrayLike, n_rows: int) -> NDArray[Any]:
         )
     distinct, counts = np.unique(array, return_counts=True)
     if distinct.size < n_rows:
-        raise ValueError(f"{what} must differ; {distinct[counts.argmax()]!r} occurs again.")
+        raise ValueError(
+            f"{what} must be unique; got {distinct[counts.argmax()]!r} {counts.max()} times."
+        )
     return array
 
 
-def _fresh_names(taken: NDArray[Any]) -> Iterator[Any]:
-    """Names that are not taken: the next integers, or numbered strings."""
-    if taken.dtype.kind == "U":
-        known = set(taken.tolist())
+def _unused_names(used: NDArray[Any]) -> Iterator[Any]:
+    """Names for new clusters: the next integers, or numbered strings."""
+    if used.dtype.kind == "U":
+        known = set(used.tolist())
         return (name for i in count(1) if (name := f"new {i}") not in known)
-    return count(int(taken.max()) + 1)
+    return count(int(used.max()) + 1)

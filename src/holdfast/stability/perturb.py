@@ -1,18 +1,18 @@
-"""Rows come and go: the ways to change a data set that stability is measured against.
+"""Ways to change a data set: the changes that stability is measured against.
 
-One protocol, `Perturbation`: a name, the share of rows held back from the base fit, and
-``perturb(X, spare, rng) -> (rows, kept)``, where ``kept[i]`` is the row of `X` that row i is, or
--1 for a new one. A plain function ``(X, rng) -> (rows, kept)`` serves as well. Where there is a
-method ``check(n_rows, n_spare)``, it is asked first: the number of rows left, or a clear error.
+One protocol, `Perturbation`: a name, the fraction of rows held back from the first fit, and
+``perturb(X, spare, rng) -> (rows, kept)``, where ``kept[i]`` is the index in `X` of row i, or -1
+for a new row. A function ``(X, rng) -> (rows, kept)`` works as well. A perturbation may have a
+method ``check(n_rows, n_spare)``: it returns the number of rows left or raises ValueError.
 
-Invariant: a perturbation draws from the generator it is handed and from nothing else; that one is
-keyed by (seed, name, trial), so trial j is the same whatever else is measured.
+Invariant: a perturbation draws only from the generator that it is passed. That generator is keyed
+by (seed, name, trial), so trial j is the same whatever else is measured.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ __all__ = [
     "Perturbed",
     "Replace",
     "as_perturbation",
+    "draw_rows",
 ]
 
 Perturbed = tuple[Rows, NDArray[np.int64]]
@@ -39,22 +40,22 @@ class Perturbation(Protocol):
 
     @property
     def name(self) -> str:
-        """Label in results and key of the draws."""
+        """Label in results, and key of the random draws."""
         ...
 
     @property
     def held_back(self) -> float:
-        """Share of the rows, below 1, that the base fit does not see; 0 for none."""
+        """Fraction of the rows, below 1, that the first fit does not see; 0 for none."""
         ...
 
     def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
-        """Change `X`, with the rows in `spare` at hand.
+        """Change `X`; `spare` has the rows held back.
 
         Returns
         -------
         rows : ndarray of shape (n_after, n_features)
         kept : ndarray of shape (n_after,), dtype int64
-            The row of `X` that each one is, or -1.
+            The index in `X` of each row, or -1.
         """
         ...
 
@@ -63,27 +64,23 @@ class Perturbation(Protocol):
 class Delete:
     """Remove rows at random.
 
-    Attributes
+    Parameters
     ----------
     amount : int or float
-        A count, or a fraction of the rows between 0 and 1 (rounded, at least one row).
+        Number of rows, or a fraction between 0 and 1 (rounded, at least one row).
     """
 
     amount: float
+    held_back: ClassVar[float] = 0.0
 
     @property
     def name(self) -> str:
         """Such as ``"delete 5"`` or ``"delete 10%"``."""
         return f"delete {_describe_amount(self.amount)}"
 
-    @property
-    def held_back(self) -> float:
-        """Nothing is held back."""
-        return 0.0
-
     def check(self, n_rows: int, n_spare: int) -> int:
-        """Return the number of rows that stay."""
-        count = count_of(self.amount, n_rows, "delete")
+        """Return the number of rows that remain."""
+        count = _count_rows(self.amount, n_rows, "delete")
         if count >= n_rows:
             raise ValueError(
                 f"delete must leave at least one row; got {count} deletions from {n_rows} rows."
@@ -92,21 +89,21 @@ class Delete:
 
     def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
         """Keep all rows but `amount` of them, in their order."""
-        gone = draw_rows(X.shape[0], count_of(self.amount, X.shape[0], "delete"), rng)
-        kept = np.delete(np.arange(X.shape[0]), gone)
+        removed = draw_rows(X.shape[0], _count_rows(self.amount, X.shape[0], "delete"), rng)
+        kept = np.delete(np.arange(X.shape[0]), removed)
         return X[kept], kept
 
 
 @dataclass(frozen=True)
 class Add:
-    """Add rows that were held back from the base fit.
+    """Add rows that were held back from the first fit.
 
-    Attributes
+    Parameters
     ----------
     amount : int or float
-        A count, or a fraction of the rows of the base fit.
-    held_back : float
-        Share of the data that is set aside to draw from.
+        Number of rows, or a fraction of the rows of the first fit.
+    held_back : float, default=0.2
+        Fraction of the data to hold back.
     """
 
     amount: float
@@ -114,17 +111,17 @@ class Add:
 
     @property
     def name(self) -> str:
-        """Such as ``"add 5 (20% held back)"``."""
+        """Such as ``"add 5 (0.2 held back)"``."""
         return f"add {_describe_amount(self.amount)} ({self.held_back:.6g} held back)"
 
     def check(self, n_rows: int, n_spare: int) -> int:
-        """Return the number of rows there are at least."""
+        """Return the smallest number of rows."""
         _check_spare(self.amount, n_rows, n_spare, "Add")
         return n_rows
 
     def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
         """Append `amount` of the spare rows."""
-        count = count_of(self.amount, X.shape[0], "Add")
+        count = _count_rows(self.amount, X.shape[0], "Add")
         new = spare[draw_rows(spare.shape[0], count, rng)]
         kept = np.concatenate((np.arange(X.shape[0]), np.full(count, -1)))
         return np.concatenate((X, new)), kept
@@ -132,14 +129,14 @@ class Add:
 
 @dataclass(frozen=True)
 class Replace:
-    """Put rows that were held back from the base fit in the place of others.
+    """Replace rows by rows that were held back from the first fit.
 
-    Attributes
+    Parameters
     ----------
     amount : int or float
-        A count, or a fraction of the rows of the base fit.
-    held_back : float
-        Share of the data that is set aside to draw from.
+        Number of rows, or a fraction of the rows of the first fit.
+    held_back : float, default=0.2
+        Fraction of the data to hold back.
     """
 
     amount: float
@@ -147,7 +144,7 @@ class Replace:
 
     @property
     def name(self) -> str:
-        """Such as ``"replace 5 (20% held back)"``."""
+        """Such as ``"replace 5 (0.2 held back)"``."""
         return f"replace {_describe_amount(self.amount)} ({self.held_back:.6g} held back)"
 
     def check(self, n_rows: int, n_spare: int) -> int:
@@ -157,11 +154,11 @@ class Replace:
 
     def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
         """Overwrite `amount` of the rows."""
-        count = count_of(self.amount, X.shape[0], "Replace")
-        gone = draw_rows(X.shape[0], count, rng)
+        count = _count_rows(self.amount, X.shape[0], "Replace")
+        replaced = draw_rows(X.shape[0], count, rng)
         rows, kept = X.copy(), np.arange(X.shape[0])
-        rows[gone] = spare[draw_rows(spare.shape[0], count, rng)]
-        kept[gone] = -1
+        rows[replaced] = spare[draw_rows(spare.shape[0], count, rng)]
+        kept[replaced] = -1
         return rows, kept
 
 
@@ -169,22 +166,11 @@ class Replace:
 class Bootstrap:
     """Draw as many rows as there are, with replacement.
 
-    About 63% of the rows survive; a row drawn twice counts once when clusterings are compared.
+    About 63% of the rows remain. A row drawn twice counts once when clusterings are compared.
     """
 
-    @property
-    def name(self) -> str:
-        """``"bootstrap"``."""
-        return "bootstrap"
-
-    @property
-    def held_back(self) -> float:
-        """Nothing is held back."""
-        return 0.0
-
-    def check(self, n_rows: int, n_spare: int) -> int:
-        """Return the number of rows, which stays the same."""
-        return n_rows
+    name: ClassVar[str] = "bootstrap"
+    held_back: ClassVar[float] = 0.0
 
     def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
         """Draw rows, in their order."""
@@ -194,30 +180,26 @@ class Bootstrap:
 
 @dataclass(frozen=True)
 class Jitter:
-    """Add normal noise to every value; no row comes or goes.
+    """Add normal noise to every value; no row is added or removed.
 
-    Attributes
+    Parameters
     ----------
-    scale : float
-        Standard deviation of the noise, as a share of each column's own.
+    scale : float, default=0.01
+        Standard deviation of the noise, as a fraction of each column's standard deviation.
     """
 
     scale: float = 0.01
+    held_back: ClassVar[float] = 0.0
 
     @property
     def name(self) -> str:
         """Such as ``"jitter 0.01"``."""
         return f"jitter {self.scale:.6g}"
 
-    @property
-    def held_back(self) -> float:
-        """Nothing is held back."""
-        return 0.0
-
     def check(self, n_rows: int, n_spare: int) -> int:
         """Return the number of rows, which stays the same."""
         if not 0.0 < self.scale < np.inf:
-            raise ValueError(f"Jitter's scale must be positive and finite; got {self.scale!r}.")
+            raise ValueError(f"scale of Jitter must be positive and finite; got {self.scale!r}.")
         return n_rows
 
     def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
@@ -228,14 +210,9 @@ class Jitter:
 
 @dataclass(frozen=True)
 class _FunctionPerturbation:
-    """A user's function behind the protocol."""
-
     function: Callable[[Rows, np.random.Generator], Perturbed]
     name: str
-
-    @property
-    def held_back(self) -> float:
-        return 0.0
+    held_back: ClassVar[float] = 0.0
 
     def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
         return self.function(X, rng)
@@ -253,35 +230,35 @@ def as_perturbation(perturb: Any) -> Perturbation:
     )
 
 
-def count_of(amount: Any, n_rows: int, what: str) -> int:
-    """Turn a count or a fraction into a number of rows, at least one."""
-    if isinstance(amount, Integral) and not isinstance(amount, bool):
-        if amount < 1:
-            raise ValueError(f"{what} needs a count of at least 1; got {amount}.")
-        return int(amount)
-    if isinstance(amount, Real) and not isinstance(amount, bool):
-        if not 0.0 < float(amount) < 1.0:
-            raise ValueError(
-                f"{what} takes counts (integers) or fractions between 0 and 1; got {amount!r}. "
-                "Write 1, not 1.0, for one row."
-            )
-        return max(1, round(float(amount) * n_rows))
-    raise ValueError(f"{what} takes counts or fractions of the rows; got {amount!r}.")
-
-
 def draw_rows(n_rows: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw `count` different rows out of `n_rows`."""
     return rng.choice(n_rows, size=count, replace=False, shuffle=False).astype(np.int64)
 
 
+def _count_rows(amount: Any, n_rows: int, what: str) -> int:
+    """Turn a count or a fraction into a number of rows, at least one."""
+    if isinstance(amount, Integral) and not isinstance(amount, bool):
+        if amount < 1:
+            raise ValueError(f"{what} must be a number of rows of at least 1; got {amount}.")
+        return int(amount)
+    if isinstance(amount, Real) and not isinstance(amount, bool):
+        if not 0.0 < float(amount) < 1.0:
+            raise ValueError(
+                f"{what} must be an integer or a fraction between 0 and 1; got {amount!r}. Write "
+                "1, not 1.0, for one row."
+            )
+        return max(1, round(float(amount) * n_rows))
+    raise ValueError(f"{what} must be an integer or a fraction of the rows; got {amount!r}.")
+
+
 def _check_spare(amount: Any, n_rows: int, n_spare: int, what: str) -> None:
-    count = count_of(amount, n_rows, what)
+    count = _count_rows(amount, n_rows, what)
     if count > n_spare:
         raise ValueError(
-            f"{what} needs {count} rows, but only {n_spare} are held back; raise its held_back."
+            f"{what} needs {count} rows, but only {n_spare} are held back; increase held_back."
         )
     if what == "Replace" and count > n_rows:
-        raise ValueError(f"Replace can change at most all {n_rows} rows; got {count}.")
+        raise ValueError(f"Replace can replace at most all {n_rows} rows; got {count}.")
 
 
 def _describe_amount(amount: Any) -> str:

@@ -1,13 +1,14 @@
-"""Arguments -> what is to be fitted: validated once, the same in every process.
+"""Arguments -> what to fit: validated once, the same in every process.
 
 A plan has *bases* (the rows of the unperturbed fits), *changes* (ways to perturb a base) and
 *units*, pairs (change, trial): the smallest piece of work, all repeats and all k of one perturbed
-data set. A unit's data are a function of the plan's seed, the change's name and the trial.
+data set. Nothing is drawn from a shared stream: every seed and generator is keyed by the plan's
+seed, a purpose and a trial, so a trial depends neither on the order of trials nor on the others.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Integral
 from typing import Any
 
@@ -15,21 +16,34 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from holdfast._machine.hash import seed_from
+from holdfast._machine.hash import combine_arrays, purpose_key, seed_from
 from holdfast.clusterers import Clusterer, as_clusterer
 from holdfast.clusterers.protocol import Rows
-from holdfast.stability.keys import keyed_generator, keyed_seed, repeat_seeds
 from holdfast.stability.measures import check_kept
 from holdfast.stability.perturb import Delete, Perturbation, as_perturbation, draw_rows
 
-__all__ = ["COUPLINGS", "Base", "Change", "Plan", "Unit", "build_plan", "check_count", "check_rows"]
+__all__ = [
+    "Base",
+    "Change",
+    "Plan",
+    "Unit",
+    "build_plan",
+    "check_count",
+    "check_ks",
+    "check_rows",
+    "keyed_generator",
+    "keyed_seed",
+    "repeat_seeds",
+]
 
-COUPLINGS = ("same_seed", "earth_mover")
-
+_COUPLINGS = ("same_seed", "earth_mover")
 _MOST_SELF_SETS = 20
+_TRIALS_WANTED = 'an integer of at least 1, or "all"'
 
 Unit = tuple[int, int]
 """(change, trial)"""
+
+_key_of_purpose = lru_cache(maxsize=256)(purpose_key)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +62,13 @@ class Base:
 
 @dataclass(frozen=True)
 class Change:
-    """One way to change one base.
+    """One way to perturb one base.
 
     Attributes
     ----------
     name : str
     base : int
-        Which base.
+        Index of the base.
     perturbation : Perturbation
     """
 
@@ -65,7 +79,7 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Everything that decides the numbers, and nothing else.
+    """Everything that the numbers depend on, and nothing else.
 
     Attributes
     ----------
@@ -75,13 +89,13 @@ class Plan:
     ks : tuple of int
     n_trials : int
     exhaustive : bool
-        Trial t deletes row t, for every row.
+        Whether trial t removes row t, for every row.
     repeats : int
     coupling : {"same_seed", "earth_mover"}
     seed : int
         64 bits.
     limit : int or None
-        So many of the rows are deleted in turn; None for all of them.
+        How many rows an exhaustive plan removes in turn; None for all of them.
     """
 
     clusterer: Clusterer
@@ -102,7 +116,7 @@ class Plan:
 
     @property
     def n_self_sets(self) -> int:
-        """Sets of outputs of the unperturbed rows that the earth mover's distance is checked on."""
+        """Number of sets of outputs of the unperturbed rows, for the self-distance."""
         if self.coupling == "same_seed":
             return 0
         return min(max(self.n_trials, 2), _MOST_SELF_SETS)
@@ -113,7 +127,7 @@ class Plan:
 
     @property
     def n_base_fits(self) -> int:
-        """Fits of unperturbed rows."""
+        """Number of fits of unperturbed rows."""
         return len(self.bases) * self.repeats * (1 + self.n_self_sets)
 
     def trial_seeds(self, trial: int) -> tuple[int, ...]:
@@ -123,9 +137,9 @@ class Plan:
         return tuple(keyed_seed(self.seed, "output", trial, r) for r in range(self.repeats))
 
     def units(self) -> list[Unit]:
-        """List all units: in order, or, where every row is deleted in turn, at random.
+        """List all units: in order, or in random order if every row is removed in turn.
 
-        What an interrupted run has done is then a fair sample even if the rows are sorted.
+        An interrupted run is then a fair sample even if the rows are sorted.
         """
         trials = np.arange(self.n_trials)
         if self.exhaustive:
@@ -133,14 +147,14 @@ class Plan:
         return [(c, int(t)) for t in trials for c in range(len(self.changes))]
 
     def limit_to(self, trials: Any) -> "Plan":
-        """Return a plan that deletes only some rows, at random, where `trials` is a number."""
+        """Return a plan that removes only `trials` of the rows in turn, unless that is "all"."""
         if isinstance(trials, str) and trials == "all":
             return self
-        check_count("trials", trials, 'an integer of at least 1, or "all"')
+        check_count("trials", trials, _TRIALS_WANTED)
         return replace(self, limit=int(trials))
 
     def perturbed(self, unit: Unit) -> tuple[Rows, NDArray[np.int64]]:
-        """Rows of a unit, and the row of the base that each one is (-1: none)."""
+        """Rows of a unit, and the index in the base of each one (-1: none)."""
         change = self.changes[unit[0]]
         base = self.bases[change.base]
         if self.exhaustive:
@@ -167,20 +181,20 @@ def build_plan(
     rows = check_rows(X)
     ks = check_ks(n_clusters)
     adapted = as_clusterer(clusterer, max_clusters=max(ks))
-    if coupling not in COUPLINGS:
-        raise ValueError(f"coupling must be one of {', '.join(COUPLINGS)}; got {coupling!r}.")
+    if coupling not in _COUPLINGS:
+        raise ValueError(f"coupling must be one of {', '.join(_COUPLINGS)}; got {coupling!r}.")
     check_count("repeats", repeats)
     perturbations = _list_perturbations(delete, perturb)
     seed = seed_from(random_state)
-    bases, changes = _lay_out(rows, perturbations, ks, seed)
+    bases, changes = _assign_bases(rows, perturbations, ks, seed)
     exhaustive = isinstance(trials, str) and trials == "all"
     if exhaustive and [c.perturbation for c in changes] != [Delete(1)]:
         raise ValueError(
-            'trials="all" deletes every row in turn: it needs delete=1 and nothing else; got '
+            'trials="all" removes every row in turn and needs delete=1 and nothing else; got '
             f"{', '.join(change.name for change in changes)}."
         )
     if not exhaustive:
-        check_count("trials", trials, 'an integer of at least 1, or "all"')
+        check_count("trials", trials, _TRIALS_WANTED)
     return Plan(
         clusterer=adapted,
         bases=bases,
@@ -194,8 +208,30 @@ def build_plan(
     )
 
 
+def keyed_seed(seed: int, what: str, *numbers: int) -> int:
+    """Derive a seed for a clusterer: 32 bits, the range that scikit-learn accepts."""
+    return _key(seed, what, numbers) >> 32
+
+
+def repeat_seeds(seed: int, count: int) -> tuple[int, ...]:
+    """Derive the seeds of the unperturbed fits."""
+    return tuple(keyed_seed(seed, "repeat", repeat) for repeat in range(count))
+
+
+def keyed_generator(seed: int, what: str, *numbers: int) -> np.random.Generator:
+    """Build a generator for one purpose, such as one trial of one kind of change."""
+    return np.random.Generator(np.random.Philox(key=_key(seed, what, numbers)))
+
+
+def _key(seed: int, what: str, numbers: tuple[int, ...]) -> int:
+    key = np.array([_key_of_purpose(seed, f"stability: {what}")])
+    for number in numbers:
+        key = combine_arrays(key, np.array([number], dtype=np.uint64))
+    return int(key[0])
+
+
 def check_rows(X: ArrayLike) -> Rows:
-    """Numbers, finite, at least two rows: with one, nothing can go."""
+    """Validate `X`: finite numbers, and at least two rows so that one can be removed."""
     rows: Rows = check_array(X, dtype="numeric", input_name="X", ensure_min_samples=2)
     return rows
 
@@ -212,7 +248,7 @@ def check_ks(n_clusters: Any) -> tuple[int, ...]:
 
 
 def check_count(name: str, value: Any, wanted: str = "an integer of at least 1") -> None:
-    """Reject what is not a positive integer."""
+    """Raise ValueError unless `value` is a positive integer."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be {wanted}; got {value!r}.")
 
@@ -223,11 +259,11 @@ def _list_perturbations(delete: Any, perturb: Any) -> list[Perturbation]:
     found: list[Perturbation] = [Delete(amount) for amount in _as_list(delete)]
     found += [as_perturbation(p) for p in ([] if perturb is None else _as_list(perturb))]
     if not found:
-        raise ValueError("nothing to measure: give delete, perturb, or both.")
+        raise ValueError("no change to measure; pass delete, perturb, or both.")
     names = [p.name for p in found]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"each change must be asked for once; got {name!r} twice.")
+            raise ValueError(f"each change must occur once; got {name!r} twice.")
     return found
 
 
@@ -235,19 +271,17 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple | np.ndarray | range) else [value]
 
 
-def _lay_out(
+def _assign_bases(
     rows: Rows, perturbations: list[Perturbation], ks: tuple[int, ...], seed: int
 ) -> tuple[tuple[Base, ...], tuple[Change, ...]]:
-    """Hold rows back where a perturbation needs that; equal shares use the same base."""
-    number: dict[float, int] = {}
-    bases: list[Base] = []
+    """Hold rows back where a perturbation needs that; equal fractions use the same base."""
+    bases: dict[float, Base] = {}
     changes = []
     for perturbation in perturbations:
-        share = perturbation.held_back
-        if share not in number:
-            number[share] = len(bases)
-            bases.append(_hold_back(rows, share, seed))
-        base = bases[number[share]]
+        fraction = perturbation.held_back
+        if fraction not in bases:
+            bases[fraction] = _hold_back(rows, fraction, seed)
+        base = bases[fraction]
         n_rows = base.rows.shape[0]
         check = getattr(perturbation, "check", None)
         left = n_rows if check is None else min(n_rows, check(n_rows, base.spare.shape[0]))
@@ -256,17 +290,17 @@ def _lay_out(
                 f"n_clusters must be at most the number of rows left, {left} of {rows.shape[0]} "
                 f"with {perturbation.name!r}; got n_clusters={max(ks)}."
             )
-        changes.append(Change(perturbation.name, number[share], perturbation))
-    return tuple(bases), tuple(changes)
+        changes.append(Change(perturbation.name, list(bases).index(fraction), perturbation))
+    return tuple(bases.values()), tuple(changes)
 
 
-def _hold_back(rows: Rows, share: float, seed: int) -> Base:
-    if not 0.0 <= share < 1.0:
-        raise ValueError(f"held_back must be at least 0 and less than 1; got {share!r}.")
+def _hold_back(rows: Rows, fraction: float, seed: int) -> Base:
+    if not 0.0 <= fraction < 1.0:
+        raise ValueError(f"held_back must be at least 0 and less than 1; got {fraction!r}.")
     n_rows = rows.shape[0]
-    n_spare = round(share * n_rows)
+    n_spare = round(fraction * n_rows)
     if n_spare > n_rows - 1:
-        raise ValueError(f"held_back={share!r} leaves none of {n_rows} rows for the base fit.")
-    aside = np.zeros(n_rows, dtype=np.bool_)
-    aside[draw_rows(n_rows, n_spare, keyed_generator(seed, f"hold back {share!r}"))] = True
-    return Base(rows[~aside], rows[aside])
+        raise ValueError(f"held_back must leave a row to fit; got {fraction!r} of {n_rows} rows.")
+    held = np.zeros(n_rows, dtype=np.bool_)
+    held[draw_rows(n_rows, n_spare, keyed_generator(seed, f"hold back {fraction!r}"))] = True
+    return Base(rows[~held], rows[held])

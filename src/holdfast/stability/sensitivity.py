@@ -1,10 +1,11 @@
 """What a clusterer's results are worth: how much they move, and what they cost.
 
-The whole data flow of this package is in `average_sensitivity` and `measure_plan`: arguments ->
-plan -> unperturbed fits -> trials -> result.
+The data flow of this package is in `average_sensitivity` and `measure_plan`: arguments -> plan ->
+unperturbed fits -> trials -> result.
 """
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,24 +17,28 @@ from holdfast._machine.progress import Progress, Shown
 from holdfast.clusterers.adapt import KMedianClusterer, as_clusterer
 from holdfast.clusterers.protocol import Rows
 from holdfast.hierarchy.cost import k_median_cost
-from holdfast.stability.assemble import put_together, report_gaps
-from holdfast.stability.blocks import Block
-from holdfast.stability.checkpoint import Checkpoint, describe_plan
 from holdfast.stability.measures import check_measure
 from holdfast.stability.plan import Plan, build_plan, check_ks
 from holdfast.stability.result import SensitivityResult
-from holdfast.stability.schedule import check_n_jobs, limit_threads, run_units
-from holdfast.stability.trials import Job, fit_bases
+from holdfast.stability.run import (
+    Checkpoint,
+    check_n_jobs,
+    describe_plan,
+    limit_threads,
+    run_units,
+)
+from holdfast.stability.trials import Block, Failure, Job, fit_bases
 
 __all__ = [
     "Measured",
     "average_sensitivity",
     "check_checkpoint",
     "cost_by_seed",
-    "has_exact_deletions",
     "mean_cost",
     "measure_plan",
 ]
+
+Numbers = NDArray[np.float64]
 
 
 def average_sensitivity(
@@ -53,74 +58,76 @@ def average_sensitivity(
     checkpoint: str | os.PathLike[str] | None = None,
     refit: bool = False,
 ) -> SensitivityResult:
-    """How much a clustering moves when rows come and go, for any clusterer.
+    """Measure how much a clustering moves when rows are added or removed, for any clusterer.
 
     Fits the rows, perturbs them, fits again with the same seed, matches the clusters of the two
-    results and counts the rows that moved; on average over trials and seeds.
+    results and counts the rows that moved, on average over trials and seeds.
 
     Parameters
     ----------
     clusterer : object
-        `HierarchicalKMedian`; a scikit-learn clusterer or a pipeline that ends in one; an object
-        with ``fit(X)`` and ``cut(k)``; a function ``(X, k, seed) -> labels``; one of
-        `holdfast.clusterers`. Never changed; its own `random_state` is replaced.
+        A `HierarchicalKMedian`; a scikit-learn clusterer or a pipeline that ends in one; an object
+        with ``fit(X)`` and ``cut(k)``; a function ``(X, k, seed) -> labels``; or a clusterer of
+        `holdfast.clusterers`. It is never changed, and its `random_state` is replaced.
     X : array-like of shape (n_samples, n_features)
     n_clusters : int or sequence of int
-        Hierarchical clusterers are fitted once and cut for all of them.
+        Hierarchical clusterers are fitted once and cut for each number of clusters.
     delete : int, float or sequence of these, default=None
-        Rows to delete at random: counts (integers) or fractions between 0 and 1. None is 1 where
-        `perturb` is not given.
-    perturb : Perturbation, function or list of these, default=None
-        Other ways for rows to come and go, measured after `delete`: `Add`, `Replace`, `Bootstrap`,
-        `Jitter` of `holdfast.stability`, or a function ``(X, rng) -> (rows, kept)``.
+        Rows to remove at random: numbers of rows (integers) or fractions between 0 and 1. None
+        means 1, unless `perturb` is given.
+    perturb : Perturbation, callable or list of these, default=None
+        Other changes, measured after `delete`: `Add`, `Replace`, `Bootstrap` and `Jitter` of
+        `holdfast.stability`, or a function ``(X, rng) -> (rows, kept)``.
     trials : int or "all", default=100
-        Perturbed data sets for each kind of change. "all" deletes every row in turn, with
-        ``delete=1``: the exact average of [LHBP25]_, Eq. 1, not a sample.
+        Number of perturbed data sets for each change. "all" removes every row in turn, with
+        ``delete=1``: the exact average of [LHBP25]_, Eq. 1.
     repeats : int, default=10
-        Seeds; deterministic clusterers get one. With ``coupling="earth_mover"``, outputs a side.
-    measure : {"symmetric_difference", "moved", "moved_fraction"}
-        n_before + n_after - 2 matched ([LHBP25]_, Eq. 1); n_before - matched (its figures); the
-        share of the surviving rows that changed cluster.
-    coupling : {"same_seed", "earth_mover"}
-        "same_seed" gives both sides the same seed, as the experiments of [LHBP25]_: an upper bound
-        of "earth_mover", Eq. 2, the distance between the distributions of outputs, from
-        independent seeds. The latter is biased upward; the result's `mean` has the self-distance
-        subtracted.
+        Number of seeds; deterministic clusterers use one. With ``coupling="earth_mover"``, the
+        number of outputs on each side.
+    measure : {"moved_fraction", "moved", "symmetric_difference"}, default="moved_fraction"
+        The fraction of the remaining rows that change cluster; the number of rows that are not
+        matched, removed rows included; or the symmetric difference of matched clusters
+        ([LHBP25]_, Eq. 1).
+    coupling : {"same_seed", "earth_mover"}, default="same_seed"
+        "same_seed" fits both sides with the same seed, as the experiments of [LHBP25]_ do: an
+        upper bound on "earth_mover" (Eq. 2), the distance between the distributions of outputs,
+        estimated from independent seeds. That estimate is biased upward; the result's `mean` has
+        the self-distance subtracted.
     n_jobs : int, default=-1
-        Processes, -1 for all cores. They start only if the work proves to take seconds, and never
-        change a number.
+        Number of processes, -1 for all cores. They start only if the work takes seconds, and never
+        change a result.
     random_state : int, RandomState, Generator or None, default=0
-        One 64-bit seed comes out of it; trial j is a function of it, of the kind of change and
-        of j.
+        Determines the seeds and the perturbations.
     progress : bool or callable, default=False
-        Show the time left on standard error, from two seconds on. A function is called with the
-        number of fits done and of all fits instead.
-    checkpoint : path, default=None
-        A folder for finished blocks of trials: the same call continues where it was interrupted,
-        also with more `trials` or another `measure`. Needs an integer `random_state`. Not used
-        where nothing is refitted.
+        Whether to show the time left on standard error, if the work takes more than two seconds.
+        A function is called with a description, the number of fits done and the number of all fits
+        instead.
+    checkpoint : str or path-like, default=None
+        A folder for finished trials. The same call continues where it was interrupted, also with
+        more `trials` or another `measure`. Needs an integer `random_state`. Not used if no fits
+        are needed.
     refit : bool, default=False
-        Fit again for each deletion even where `HierarchicalKMedian` (``method="tree"``, ``trials="all"``)
-        can do without: all numbers are the same, and the adjusted Rand and Jaccard indices are
-        computed as well.
+        Whether to fit again after each deletion even if `HierarchicalKMedian` can do without
+        (``method="tree"``, ``trials="all"``). The values are the same; the adjusted Rand and Jaccard
+        indices are only computed with refits.
 
     Returns
     -------
     SensitivityResult
-        `mean`, `standard_error`, `interval`, `to_frame`, `to_json`, `plot` and all values. After
-        Ctrl-C, what was computed so far, with `complete` False and a `note`.
+        Has `mean`, `standard_error`, `interval`, `to_frame`, `to_json`, `plot` and all values.
+        After Ctrl-C, the result so far, with `complete` False and a `note`.
 
     Warns
     -----
     UserWarning
-        When some fits failed (their values are missing, `failures` says where), the run was
-        interrupted, or worker processes died and their trials were computed again. When all
-        failed, that is a RuntimeError.
+        If some fits failed (their values are missing, and `failures` lists them), the run was
+        interrupted, or worker processes died and their trials were computed again. If all fits
+        failed, RuntimeError is raised.
 
     Notes
     -----
-    Costs the clusterer's own fits, repeats x (1 + changes x trials) of them (times the number of
-    `n_clusters` for clusterers that must be fitted for each), and little else.
+    The time is that of the clusterer's own fits, repeats x (1 + changes x trials) of them, and
+    times the number of `n_clusters` for clusterers that are not hierarchical.
 
     References
     ----------
@@ -133,8 +140,7 @@ def average_sensitivity(
     >>> from holdfast import average_sensitivity
     >>> from holdfast.clusterers import single_linkage
     >>> X = np.array([[0.0], [1], [2], [10], [11], [12]])
-    >>> r = average_sensitivity(single_linkage(), X, n_clusters=[2], trials="all")
-    >>> r.mean
+    >>> average_sensitivity(single_linkage(), X, n_clusters=2, trials="all").mean
     array([[0.]])
     """
     check_measure(measure)
@@ -144,14 +150,14 @@ def average_sensitivity(
     )  # fmt: skip
     n_processes = check_n_jobs(n_jobs)
     check_checkpoint(checkpoint, random_state)
-    if not refit and has_exact_deletions(plan):
+    if not refit and _has_exact_deletions(plan):
         return _exact_deletions(plan, measure, progress)
     return measure_plan(plan, measure, n_processes, progress, checkpoint).result
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A result, with what `row_influence` needs besides.
+    """A result, with what `row_influence` and `cluster_stability` need besides.
 
     Attributes
     ----------
@@ -175,14 +181,12 @@ def measure_plan(
     checkpoint: str | os.PathLike[str] | None = None,
     per_row: bool = False,
 ) -> Measured:
-    """Fit the bases, run all units that no checkpoint holds, put the numbers together."""
+    """Fit the bases, run all units that are not in the checkpoint, and put the numbers together."""
     store = None if checkpoint is None else Checkpoint(checkpoint, describe_plan(plan, per_row))
     blocks = [] if store is None else store.load()
     units = plan.units()
     known = {(int(c), int(t)) for block in blocks for c, t in block.units}
     todo = [unit for unit in units if unit not in known]
-    shown = Progress(progress, plan.n_base_fits + len(units) * plan.repeats)
-    shown.skip((len(units) - len(todo)) * plan.repeats)
 
     def take(block: Block) -> None:
         if store is not None:
@@ -190,17 +194,16 @@ def measure_plan(
         blocks.append(block)
         shown.advance(block.units.shape[0] * plan.repeats)
 
-    try:
+    with Progress(progress, plan.n_base_fits + len(units) * plan.repeats) as shown:
+        shown.skip((len(units) - len(todo)) * plan.repeats)
         with limit_threads():
             job, base_failures = fit_bases(plan, shown.advance, per_row)
-            ending = run_units(job, todo, n_processes, take)
-    finally:
-        shown.close()
-    if not blocks and ending.note and not ending.deaths:
+            outcome = run_units(job, todo, n_processes, take)
+    if not blocks and outcome.note and not outcome.deaths:
         raise KeyboardInterrupt
-    blocks.extend(ending.deaths)
-    result = put_together(job, measure, blocks, base_failures, ending.note)
-    report_gaps(result, len(units) * plan.repeats * len(plan.ks), ending.retried)
+    blocks.extend(outcome.deaths)
+    result = _assemble(job, measure, blocks, base_failures, outcome.note)
+    _warn_of_gaps(result, len(units) * plan.repeats * len(plan.ks), outcome.retried)
     n_rows = plan.bases[0].rows.shape[0] if per_row else 0
     nothing = np.zeros(n_rows, dtype=np.int64)
     return Measured(
@@ -212,7 +215,7 @@ def measure_plan(
 
 
 def check_checkpoint(checkpoint: Any, random_state: Any) -> None:
-    """Reject a checkpoint that no other run could continue."""
+    """Raise ValueError if another run could not continue from the checkpoint."""
     if checkpoint is not None and not isinstance(random_state, int | np.integer):
         raise ValueError(
             f"checkpoint needs an integer random_state, so that another run can continue; got "
@@ -220,7 +223,92 @@ def check_checkpoint(checkpoint: Any, random_state: Any) -> None:
         )
 
 
-def has_exact_deletions(plan: Plan) -> bool:
+def _assemble(
+    job: Job, measure: str, blocks: list[Block], base_failures: tuple[Failure, ...], note: str
+) -> SensitivityResult:
+    """Sort the units of all blocks into arrays; their order leaves no trace."""
+    plan = job.plan
+    n_changes, n_ks, n_trials = len(plan.changes), len(plan.ks), plan.n_trials
+    same_seed = plan.coupling == "same_seed"
+    repeats = plan.repeats if same_seed else 1
+    by_trial = np.full((2, n_changes, n_trials), np.nan)
+    by_fit = np.full((2, n_changes, n_ks, n_trials, repeats), np.nan)
+    jaccard = np.full((n_changes, n_ks, n_trials, repeats, job.most_clusters), np.nan)
+    failures = list(base_failures)
+    for block in blocks:
+        wanted = block.units[:, 1] < n_trials  # a checkpoint may hold more trials
+        c, t = block.units[wanted].T
+        by_trial[:, c, t] = block.n_after[wanted], block.n_kept[wanted]
+        by_fit[0, c, :, t] = block.matched[wanted]
+        by_fit[1, c, :, t] = block.rand[wanted]
+        jaccard[c, :, t] = block.jaccard[wanted]
+        failures += [failure for failure in block.failures if failure.trial < n_trials]
+    order = {change.name: c for c, change in enumerate(plan.changes)}
+    failures.sort(key=lambda f: (f.trial, order.get(f.change, -1), f.repeat, f.n_clusters))
+    return SensitivityResult(
+        **_describe_measurement(plan, measure, note),
+        n_after=by_trial[0],
+        n_kept=by_trial[1],
+        matched=by_fit[0],
+        rand=by_fit[1] if same_seed else None,
+        jaccard=_mean_over_trials(jaccard) if same_seed else None,
+        matched_self=None if same_seed else job.matched_self[[c.base for c in plan.changes]],
+        failures=tuple(failures),
+    )
+
+
+def _describe_measurement(plan: Plan, measure: str, note: str) -> dict[str, Any]:
+    """Fields of a result that follow from the plan."""
+    bases = [plan.bases[change.base] for change in plan.changes]
+    return {
+        "clusterer": plan.clusterer.name,
+        "measure": measure,
+        "coupling": plan.coupling,
+        "changes": tuple(change.name for change in plan.changes),
+        "n_clusters": plan.ks,
+        "exhaustive": plan.exhaustive,
+        "seeds": plan.base_seeds,
+        "n_before": np.array([base.rows.shape[0] for base in bases], dtype=np.float64),
+        "complete": not note,
+        "note": note,
+    }
+
+
+def _mean_over_trials(jaccard: Numbers) -> Numbers:
+    present = np.isfinite(jaccard)
+    total = np.where(present, jaccard, 0.0).sum(axis=2)
+    mean: Numbers = np.where(
+        present.any(axis=2), total / np.maximum(present.sum(axis=2), 1), np.nan
+    )
+    return mean
+
+
+def _warn_of_gaps(result: SensitivityResult, n_fits: int, retried: tuple[str, ...] = ()) -> None:
+    """Warn about what is missing and what was computed twice; raise if nothing is left."""
+    failures = result.failures
+    if retried:
+        times = "once" if len(retried) == 1 else f"{len(retried)} times"
+        warnings.warn(
+            f"worker processes died {times}; the first error was: {retried[0]} Their trials were "
+            "computed again, with the same results. If memory ran out, use a smaller n_jobs.",
+            stacklevel=4,
+        )
+    if failures and not np.isfinite(result.matched).any():
+        raise RuntimeError(f"all fits failed; the first in {failures[0]}")
+    if failures:
+        warnings.warn(
+            f"{len(failures)} of about {n_fits} fits failed; the first in {failures[0]}. Their "
+            "values are missing; see the attribute failures.",
+            stacklevel=4,
+        )
+    if not result.complete:
+        present = int(np.isfinite(result.matched).sum())
+        warnings.warn(
+            f"{result.note}: {present} of {result.matched.size} values were computed.", stacklevel=4
+        )
+
+
+def _has_exact_deletions(plan: Plan) -> bool:
     """Whether all deletions of this plan follow from the structure of the tree."""
     return (
         plan.exhaustive
@@ -238,42 +326,33 @@ def _exact_deletions(plan: Plan, measure: str, progress: Shown) -> SensitivityRe
     rows = np.ascontiguousarray(plan.bases[0].rows, dtype=np.float64)
     n_rows = rows.shape[0]
     matched = np.full((1, len(plan.ks), n_rows, plan.repeats), np.nan)
-    shown = Progress(progress, plan.repeats, "seeds")
     note = ""
     try:
-        for repeat, seed in enumerate(plan.base_seeds):
-            counts = matched_after_deletions(plan.clusterer.estimator, rows, list(plan.ks), seed)
-            matched[0, :, :, repeat] = counts.T
-            shown.advance(1)
+        with Progress(progress, plan.repeats, "seeds") as shown:
+            for repeat, seed in enumerate(plan.base_seeds):
+                counts = matched_after_deletions(
+                    plan.clusterer.estimator, rows, list(plan.ks), seed
+                )
+                matched[0, :, :, repeat] = counts.T
+                shown.advance(1)
     except KeyboardInterrupt:
         if not np.isfinite(matched).any():
             raise
         note = "interrupted by the keyboard"
-    finally:
-        shown.close()
     result = SensitivityResult(
-        clusterer=plan.clusterer.name,
-        measure=measure,
-        coupling=plan.coupling,
-        changes=tuple(change.name for change in plan.changes),
-        n_clusters=plan.ks,
-        exhaustive=True,
-        seeds=plan.base_seeds,
-        n_before=np.array([float(n_rows)]),
+        **_describe_measurement(plan, measure, note),
         n_after=np.full((1, n_rows), n_rows - 1.0),
         n_kept=np.full((1, n_rows), n_rows - 1.0),
         matched=matched,
-        complete=not note,
-        note=note,
     )
-    report_gaps(result, matched.size)
+    _warn_of_gaps(result, matched.size)
     return result
 
 
 def mean_cost(
     clusterer: Any, X: Rows, *, n_clusters: int | ArrayLike, seeds: Sequence[int]
-) -> NDArray[np.float64]:
-    """k-median cost of a clusterer's cuts, averaged over seeds.
+) -> Numbers:
+    """Compute the k-median cost of a clusterer's cuts, averaged over seeds.
 
     Parameters
     ----------
@@ -282,24 +361,22 @@ def mean_cost(
     X : ndarray of shape (n_samples, n_features)
     n_clusters : int or sequence of int
     seeds : sequence of int
-        The random states of the fits, such as `SensitivityResult.seeds`. Deterministic clusterers
-        are fitted once.
+        Random states of the fits, such as `SensitivityResult.seeds`. Deterministic clusterers are
+        fitted once.
 
     Returns
     -------
     ndarray of shape (n_values,), dtype float64
         One cost for each number of clusters; see `holdfast.k_median_cost`.
     """
-    mean: NDArray[np.float64] = cost_by_seed(clusterer, X, n_clusters=n_clusters, seeds=seeds).mean(
-        axis=0
-    )
+    mean: Numbers = cost_by_seed(clusterer, X, n_clusters=n_clusters, seeds=seeds).mean(axis=0)
     return mean
 
 
 def cost_by_seed(
     clusterer: Any, X: Rows, *, n_clusters: int | ArrayLike, seeds: Sequence[int]
-) -> NDArray[np.float64]:
-    """k-median cost for each seed and number of clusters; see `mean_cost`.
+) -> Numbers:
+    """Compute the k-median cost for each seed and number of clusters; see `mean_cost`.
 
     Returns
     -------

@@ -1,10 +1,10 @@
-"""Units of work -> numbers: fit, cut, compare. Runs in any process.
+"""Units of work -> numbers: perturb, fit, cut, compare. Runs in any process.
 
 Data flow: `fit_bases` (once, unperturbed) -> `Job` -> `run_block` (some units of the plan) ->
-`Block`, arrays with a row for each unit.
+`Block`, arrays with one row per unit.
 
-Invariant: a unit's numbers depend on the plan and on that unit alone, so blocks may be cut and
-ordered in any way. A fit that fails leaves NaN and a `Failure`; the others go on.
+Invariant: a unit's numbers depend on the plan and on that unit alone, so units can be split into
+blocks and ordered in any way. A fit that fails leaves NaN and a `Failure`; the others go on.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,45 +13,89 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.clusterers import Cuttable
-from holdfast.clusterers.protocol import Rows
-from holdfast.stability.blocks import Block, Failure
-from holdfast.stability.earth_mover import mean_matched
+from holdfast.clusterers.protocol import Cuttable, Rows
 from holdfast.stability.measures import (
     Labels,
     adjusted_rand,
     cluster_jaccard,
     encode_labels,
     match_clusters,
+    match_outputs,
     overlap_table,
-    survivors,
+    remaining_rows,
 )
 from holdfast.stability.plan import Plan, Unit
 
-__all__ = ["BaseLabels", "Job", "WrongLabelsError", "empty_block", "fit_bases", "run_block"]
+__all__ = ["Block", "Failure", "Job", "WrongLabelsError", "empty_block", "fit_bases", "run_block"]
 
-Cuts = tuple[Labels | None, ...]
-"""What one fit gives: labels for each k, None where it failed."""
+Cuts = Sequence[Labels | None]
+"""The result of one fit: labels for each k, None where it failed."""
 
 Counts = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 
 class WrongLabelsError(ValueError):
-    """A clusterer returned something that is not one label for each row."""
+    """A clusterer did not return one label for each row."""
 
 
-@dataclass(frozen=True, eq=False)
-class BaseLabels:
-    """Labels of the unperturbed rows of one base.
+@dataclass(frozen=True)
+class Failure:
+    """A fit or cut that raised an exception, or a worker process that died.
 
     Attributes
     ----------
-    labels : tuple of tuple of Labels or None
-        For each seed and each k; None where the fit or cut failed.
+    change : str
+        Name of the change; "" for a fit of the unperturbed rows.
+    trial : int
+        -1 for a fit of the unperturbed rows.
+    repeat : int
+        Index of the seed; -1 for all of them.
+    n_clusters : int
+        Number of clusters of the cut; -1 for all of them.
+    error : str
+        Type and message of the exception.
     """
 
-    labels: tuple[Cuts, ...]
+    change: str
+    trial: int
+    repeat: int
+    n_clusters: int
+    error: str
+
+    def __str__(self) -> str:
+        """Say where it happened, then what."""
+        where = "the unperturbed rows" if self.trial < 0 else f"trial {self.trial} ({self.change})"
+        seed = "" if self.repeat < 0 else f", repeat {self.repeat}"
+        cut = "" if self.n_clusters < 0 else f", k={self.n_clusters}"
+        return f"{where}{seed}{cut}: {self.error}"
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Numbers of some units; K numbers of clusters, R repeats (1 with the earth mover's distance).
+
+    Attributes
+    ----------
+    units : ndarray of shape (n_units, 2), dtype int64
+    n_after, n_kept : ndarray of shape (n_units,), dtype float64
+        Number of different rows after the change, and of those that were there before.
+    matched, rand : ndarray of shape (n_units, K, R), dtype float64
+    jaccard : ndarray of shape (n_units, K, R, most_clusters), dtype float64
+    compared, moved : ndarray of shape (n_rows,), dtype int64
+        How often each row was compared and had moved, over all units; empty unless asked for.
+    failures : tuple of Failure
+    """
+
+    units: Counts
+    n_after: Numbers
+    n_kept: Numbers
+    matched: Numbers
+    rand: Numbers
+    jaccard: Numbers
+    compared: Counts
+    moved: Counts
+    failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +105,19 @@ class Job:
     Attributes
     ----------
     plan : Plan
-    bases : tuple of BaseLabels
+    base_labels : tuple of tuple of Cuts
+        Labels of the unperturbed rows for each base, seed and k.
     most_clusters : int
         The largest number of clusters of an unperturbed cut.
     matched_self : ndarray of shape (n_bases, K, n_self_sets), dtype float64
         For the earth mover's distance: the matched rows between the outputs that trials are
-        compared with and other outputs of the same rows.
+        compared with and other outputs for the same rows.
     per_row : bool
         Whether to count, for each row, how often it changed cluster.
     """
 
     plan: Plan
-    bases: tuple[BaseLabels, ...]
+    base_labels: tuple[tuple[Cuts, ...], ...]
     most_clusters: int
     matched_self: Numbers
     per_row: bool = False
@@ -83,35 +128,35 @@ def fit_bases(
 ) -> tuple[Job, tuple[Failure, ...]]:
     """Fit all bases with all seeds; `after_fit` is called with the number of fits done.
 
-    A clusterer that returns the wrong number of labels, or fails with every seed, is an error.
+    Raises an error if the clusterer returns the wrong number of labels or fails with every seed.
     """
     failures: list[Failure] = []
 
     def fit_all(rows: Rows, seeds: tuple[int, ...]) -> tuple[Cuts, ...]:
         outputs = []
         for repeat, seed in enumerate(seeds):
-            outputs.append(_fit_and_cut(plan, rows, seed, _Notes("", -1, repeat, failures)))
+            outputs.append(_fit_and_cut(plan, rows, seed, _FailureLog("", -1, repeat, failures)))
             after_fit(1)
         return tuple(outputs)
 
-    bases = []
+    base_labels = []
     matched_self = np.full((len(plan.bases), len(plan.ks), plan.n_self_sets), np.nan)
     for b, base in enumerate(plan.bases):
         outputs = fit_all(base.rows, plan.base_seeds)
         if all(labels is None for output in outputs for labels in output):
             raise RuntimeError(f"the clusterer failed with every seed on {failures[-1]}")
-        bases.append(BaseLabels(outputs))
+        base_labels.append(outputs)
         for number in range(plan.n_self_sets):
             others = fit_all(base.rows, plan.self_seeds(number))
-            matched_self[b, :, number] = _transport(outputs, others)
+            matched_self[b, :, number] = _match_by_k(outputs, others)
     most = max(
         labels.count
-        for base_labels in bases
-        for output in base_labels.labels
+        for outputs in base_labels
+        for output in outputs
         for labels in output
         if labels is not None
     )
-    return Job(plan, tuple(bases), most, matched_self, per_row), tuple(failures)
+    return Job(plan, tuple(base_labels), most, matched_self, per_row), tuple(failures)
 
 
 def empty_block(job: Job, units: list[Unit], failures: tuple[Failure, ...] = ()) -> Block:
@@ -141,44 +186,33 @@ def run_block(job: Job, units: list[Unit]) -> Block:
         try:
             rows, source = job.plan.perturbed(unit)
         except Exception as error:  # noqa: BLE001  # a user's code: any
-            failures.append(Failure(change.name, trial, -1, -1, _describe(error)))
+            _FailureLog(change.name, trial, -1, failures).add(error)
             continue
-        compared = survivors(source)
+        compared = remaining_rows(source)
         block.n_kept[i] = compared.size
         block.n_after[i] = compared.size + np.count_nonzero(source < 0)
-        outputs = [
-            _fit_and_cut(job.plan, rows, seed, _Notes(change.name, trial, repeat, failures))
+        after = [
+            _fit_and_cut(job.plan, rows, seed, _FailureLog(change.name, trial, repeat, failures))
             for repeat, seed in enumerate(job.plan.trial_seeds(trial))
         ]
-        base = job.bases[change.base].labels
+        before = _select_rows(job.base_labels[change.base], source[compared])
+        after = _select_rows(after, compared)
         if job.plan.coupling == "earth_mover":
-            block.matched[i, :, 0] = _transport(
-                [[_at(labels, source[compared]) for labels in output] for output in base],
-                [[_at(labels, compared) for labels in output] for output in outputs],
-            )
+            block.matched[i, :, 0] = _match_by_k(before, after)
         else:
-            _compare_same_seed(block, i, base, outputs, source, compared)
+            _compare_same_seed(block, i, before, after, source[compared])
     return replace(block, failures=tuple(failures))
 
 
 def _compare_same_seed(
-    block: Block,
-    i: int,
-    base: tuple[Cuts, ...],
-    outputs: list[Cuts],
-    source: Counts,
-    compared: Counts,
+    block: Block, i: int, before: list[Cuts], after: list[Cuts], rows: Counts
 ) -> None:
-    """Fill row i of a block: every seed's cuts before against the same seed's after."""
-    old_rows = source[compared]
-    for repeat, (cuts_before, cuts_after) in enumerate(zip(base, outputs, strict=True)):
-        for j, (labels_before, labels_after) in enumerate(
-            zip(cuts_before, cuts_after, strict=True)
-        ):
-            if labels_before is None or labels_after is None:
+    """Fill row i of a block: each seed's cuts before against the same seed's cuts after."""
+    for repeat, (cuts_before, cuts_after) in enumerate(zip(before, after, strict=True)):
+        for j, (a, b) in enumerate(zip(cuts_before, cuts_after, strict=True)):
+            if a is None or b is None:
                 continue
-            before, after = labels_before[old_rows], labels_after[compared]
-            table = overlap_table(before, after)
+            table = overlap_table(a, b)
             match = match_clusters(table)
             block.matched[i, j, repeat] = match.matched
             block.rand[i, j, repeat] = adjusted_rand(table)
@@ -186,25 +220,23 @@ def _compare_same_seed(
             if block.moved.size:
                 partner = np.full(table.shape[0], -1)
                 partner[match.before] = match.after
-                block.compared[old_rows] += 1
-                block.moved[old_rows] += partner[before.codes] != after.codes
+                block.compared[rows] += 1
+                block.moved[rows] += partner[a.codes] != b.codes
 
 
-def _transport(
-    before: Sequence[Sequence[Labels | None]], after: Sequence[Sequence[Labels | None]]
-) -> list[float]:
+def _match_by_k(before: Sequence[Cuts], after: Sequence[Cuts]) -> list[float]:
     """For each k, the mean matched rows under the best assignment of outputs."""
     by_k = zip(zip(*before, strict=True), zip(*after, strict=True), strict=True)
-    return [mean_matched(cuts_before, cuts_after) for cuts_before, cuts_after in by_k]
+    return [match_outputs(cuts_before, cuts_after) for cuts_before, cuts_after in by_k]
 
 
-def _at(labels: Labels | None, rows: Counts) -> Labels | None:
-    return None if labels is None else labels[rows]
+def _select_rows(outputs: Sequence[Cuts], rows: Counts) -> list[Cuts]:
+    return [[None if labels is None else labels[rows] for labels in output] for output in outputs]
 
 
 @dataclass(frozen=True)
-class _Notes:
-    """Where a failure happens, and the list that it goes to."""
+class _FailureLog:
+    """Where a failure happens, and the list to add it to."""
 
     change: str
     trial: int
@@ -212,24 +244,25 @@ class _Notes:
     failures: list[Failure]
 
     def add(self, error: Exception, k: int = -1) -> None:
-        self.failures.append(Failure(self.change, self.trial, self.repeat, k, _describe(error)))
+        what = f"{type(error).__name__}: {error}"
+        self.failures.append(Failure(self.change, self.trial, self.repeat, k, what))
 
 
-def _fit_and_cut(plan: Plan, rows: Rows, seed: int, notes: _Notes) -> Cuts:
-    """Labels for each k; None, and a note, where the clusterer fails."""
+def _fit_and_cut(plan: Plan, rows: Rows, seed: int, log: _FailureLog) -> Cuts:
+    """Labels for each k; None, and a failure, where the clusterer raises an exception."""
     try:
         fitted = plan.clusterer.fit(rows, seed)
     except Exception as error:  # noqa: BLE001
-        notes.add(error)
+        log.add(error)
         return (None,) * len(plan.ks)
     cuts: list[Labels | None] = []
     for k in plan.ks:
         try:
             cuts.append(_cut(plan, fitted, k, rows.shape[0]))
         except Exception as error:
-            if isinstance(error, WrongLabelsError) and notes.trial < 0:
+            if isinstance(error, WrongLabelsError) and log.trial < 0:
                 raise
-            notes.add(error, k)
+            log.add(error, k)
             cuts.append(None)
     return tuple(cuts)
 
@@ -242,7 +275,3 @@ def _cut(plan: Plan, fitted: Cuttable, k: int, n_rows: int) -> Labels:
         raise WrongLabelsError(
             f"{plan.clusterer.name} returned wrong labels for k={k}: {error}"
         ) from None
-
-
-def _describe(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

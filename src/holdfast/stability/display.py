@@ -1,5 +1,10 @@
-"""Pictures of results; the only place in this package that imports matplotlib."""
+"""Results on paper and screen: pictures, HTML tables and numbers with their errors.
 
+The only place in this package that imports matplotlib.
+"""
+
+from collections.abc import Iterable, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,32 +14,44 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from holdfast.stability.result import SensitivityResult
-    from holdfast.stability.suggest import Suggestion
-    from holdfast.stability.tune import EpsilonSearch
+    from holdfast.stability.selection import EpsilonSearch, Suggestion
 
-__all__ = ["draw_search", "draw_sensitivity", "draw_suggestion"]
+__all__ = ["draw_search", "draw_sensitivity", "draw_suggestion", "format_value", "html_table"]
 
 _AXIS_TITLES = {
+    "moved_fraction": "fraction of the remaining rows that move",
+    "moved": "rows that move",
     "symmetric_difference": "average sensitivity (symmetric difference, rows)",
-    "moved": "rows moved",
-    "moved_fraction": "share of surviving rows that moved",
 }
 
 
-def new_axes(ax: "Axes | None") -> "Axes":
-    """Return the axes given, or new ones on a figure of their own."""
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib.pyplot import subplots
-    except ImportError as error:
-        raise ImportError("plotting needs matplotlib: pip install holdfast[plot].") from error
-    return subplots(layout="constrained")[1]
+def format_value(measure: str, value: float, error: float | None = None) -> str:
+    """Format a value of a measure, with its standard error: "2.1% ± 0.3%" or "5.2 ± 0.4"."""
+    percent = measure == "moved_fraction"
+    scale, unit = (100.0, "%") if percent else (1.0, "")
+    text = f"{scale * value:.3g}{unit}"
+    return text if error is None else f"{text} ± {scale * error:.2g}{unit}"
+
+
+def html_table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], note: str = ""
+) -> str:
+    """Build a table for notebooks; everything is escaped."""
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    foot = f"<p>{escape(note)}</p>" if note else ""
+    return (
+        f"<div><p><b>{escape(title)}</b></p><table><thead>{line(header, 'th')}</thead>"
+        f"<tbody>{body}</tbody></table>{foot}</div>"
+    )
 
 
 def draw_sensitivity(result: "SensitivityResult", ax: "Axes | None" = None) -> "Axes":
-    """Mean with its 95% interval, and the floor (dotted), on one set of axes."""
-    axes = new_axes(ax)
+    """Draw the mean with its 95% interval, and the floor (dotted)."""
+    axes = _new_axes(ax)
     mean = result.mean
     reach = np.abs(np.moveaxis(result.interval(0.95), -1, 0) - mean)
     style: dict[str, Any] = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1.2}
@@ -57,7 +74,7 @@ def draw_sensitivity(result: "SensitivityResult", ax: "Axes | None" = None) -> "
 
 
 def draw_suggestion(suggestion: "Suggestion", ax: "Axes | None" = None) -> "Axes":
-    """Stability against k, the locally most stable ks marked."""
+    """Draw movement against k, with the locally most stable ks marked."""
     axes = draw_sensitivity(suggestion.result, ax)
     chosen = np.isin(suggestion.n_clusters, suggestion.best)
     axes.plot(
@@ -75,8 +92,8 @@ def draw_suggestion(suggestion: "Suggestion", ax: "Axes | None" = None) -> "Axes
 
 
 def draw_search(search: "EpsilonSearch", ax: "Axes | None" = None) -> "Axes":
-    """Sensitivity (left) and cost ratio (right) against epsilon, the target and the choice."""
-    axes = new_axes(ax)
+    """Draw sensitivity (left) and cost ratio (right) against epsilon, the limit and the choice."""
+    axes = _new_axes(ax)
     right = axes.twinx()
     _draw_curve(axes, search.epsilons, search.sensitivity, "C0", search.standard_error)
     _draw_curve(right, search.epsilons, search.cost_ratio, "C1", None)
@@ -100,3 +117,13 @@ def _draw_curve(
     error: NDArray[np.float64] | None,
 ) -> None:
     axes.errorbar(epsilons, values, error, marker="o", markersize=4, capsize=2, color=color)
+
+
+def _new_axes(ax: "Axes | None") -> "Axes":
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib.pyplot import subplots
+    except ImportError as error:
+        raise ImportError("plotting needs matplotlib: pip install holdfast[plot].") from error
+    return subplots(layout="constrained")[1]

@@ -1,0 +1,453 @@
+"""Parameters chosen by stability: the number of clusters, and epsilon."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from holdfast._machine.hash import seed_from
+from holdfast._machine.progress import Progress, Shown
+from holdfast.estimator import HierarchicalKMedian
+from holdfast.stability.display import draw_search, draw_suggestion, format_value, html_table
+from holdfast.stability.measures import check_measure
+from holdfast.stability.plan import check_count, check_rows, repeat_seeds
+from holdfast.stability.result import SensitivityResult, mean_error
+from holdfast.stability.sensitivity import average_sensitivity, mean_cost
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["EpsilonSearch", "Suggestion", "suggest_k", "tune_epsilon"]
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Suggestion:
+    """Stability as a function of the number of clusters.
+
+    Attributes
+    ----------
+    n_clusters : tuple of int
+        The numbers of clusters that were tried, ascending.
+    best : tuple of int
+        Those that are locally most stable: neither neighbor moves less. The most stable first.
+    clear : tuple of bool
+        For each of `best`, whether it moves less than each neighbor by more than two standard
+        errors of the difference (same trials, same seeds).
+    result : SensitivityResult
+    """
+
+    n_clusters: tuple[int, ...]
+    best: tuple[int, ...]
+    clear: tuple[bool, ...]
+    result: SensitivityResult
+
+    @property
+    def mean(self) -> Numbers:
+        """Average sensitivity for each number of clusters."""
+        mean: Numbers = self.result.mean[0]
+        return mean
+
+    @property
+    def standard_error(self) -> Numbers:
+        """Standard error of `mean`."""
+        error: Numbers = self.result.standard_error[0]
+        return error
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw movement against the number of clusters; needs matplotlib."""
+        return draw_suggestion(self, ax)
+
+    def __repr__(self) -> str:
+        """Name the most stable numbers of clusters."""
+        return f"Suggestion(best={self.best}, clear={self.clear}, tried={self.n_clusters})"
+
+    def _repr_html_(self) -> str:
+        clear = dict(zip(self.best, self.clear, strict=True))
+        verdict = {None: "", False: "locally most stable", True: "clearly most stable"}
+        measure = self.result.measure
+        rows = [
+            [str(k), format_value(measure, mean, error), verdict[clear.get(k)]]
+            for k, mean, error in zip(self.n_clusters, self.mean, self.standard_error, strict=True)
+        ]
+        title = f"Stability of {self.result.clusterer} ({self.result.changes[0]})"
+        return html_table(title, ("clusters", f"mean {measure} ± standard error", ""), rows)
+
+
+def suggest_k(
+    clusterer: Any,
+    X: ArrayLike,
+    n_clusters: ArrayLike = tuple(range(2, 17)),
+    *,
+    delete: float = 0.05,
+    perturb: Any = None,
+    trials: int = 50,
+    repeats: int = 5,
+    measure: str = "moved_fraction",
+    n_jobs: int | None = -1,
+    random_state: Any = 0,
+    progress: Shown = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Suggestion:
+    """Find the numbers of clusters at which a clustering is locally most stable.
+
+    Stability is not quality. It falls with the number of clusters for most data, so compare a
+    number with its neighbors, not 2 with 16. If nothing stands out, `best` has only ends of the
+    range or values that are not `clear`: the data then have no preferred number of clusters.
+
+    Parameters
+    ----------
+    clusterer : object
+        As for `average_sensitivity`. Hierarchical clusterers are fitted once for all numbers.
+    X : array-like of shape (n_samples, n_features)
+    n_clusters : sequence of int, default=2, ..., 16
+    delete : int or float, default=0.05
+        Rows to remove in each trial; ignored if `perturb` is given.
+    perturb : Perturbation or callable, default=None
+    trials, repeats, measure, n_jobs, random_state, progress, checkpoint
+        As for `average_sensitivity`.
+
+    Returns
+    -------
+    Suggestion
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holdfast import suggest_k
+    >>> from holdfast.clusterers import ward_linkage
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.normal(size=(60, 2)) + 20 * np.repeat([[0, 0], [1, 0], [0, 1]], 20, axis=0)
+    >>> 3 in suggest_k(ward_linkage(), X, range(2, 6), trials=10, n_jobs=1).best
+    True
+    """
+    ks = tuple(sorted({*np.asarray(n_clusters).ravel().tolist()}))
+    result = average_sensitivity(
+        clusterer, X, n_clusters=ks, delete=None if perturb is not None else delete,
+        perturb=perturb, trials=trials, repeats=repeats, measure=measure, n_jobs=n_jobs,
+        random_state=random_state, progress=progress, checkpoint=checkpoint,
+    )  # fmt: skip
+    if len(result.changes) > 1:
+        raise ValueError(
+            f"suggest_k needs one change; got {', '.join(result.changes)}. Call it for each."
+        )
+    minima = _local_minima(result.mean[0])
+    minima.sort(key=lambda j: result.mean[0, j])
+    return Suggestion(
+        n_clusters=ks,
+        best=tuple(ks[j] for j in minima),
+        clear=tuple(_is_clear(result, j) for j in minima),
+        result=result,
+    )
+
+
+def _local_minima(mean: Numbers) -> list[int]:
+    """Positions with no smaller neighbor and at least one larger one."""
+    found = []
+    for j, value in enumerate(mean):
+        neighbors = [mean[i] for i in _neighbors(j, mean.size)]
+        if not neighbors or (min(neighbors) >= value and max(neighbors) > value):
+            found.append(j)
+    return found
+
+
+def _is_clear(result: SensitivityResult, j: int) -> bool:
+    for i in _neighbors(j, len(result.n_clusters)):
+        difference = mean_error(result.values[0, i] - result.values[0, j], result.exhaustive)
+        if not difference.mean > 2.0 * difference.standard_error:
+            return False
+    return True
+
+
+def _neighbors(j: int, n: int) -> list[int]:
+    return [i for i in (j - 1, j + 1) if 0 <= i < n]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EpsilonSearch:
+    """The values of epsilon that were tried, and the one that was chosen.
+
+    Attributes
+    ----------
+    epsilon : float or None
+        The chosen value; None if no value meets the target.
+    target : {"sensitivity", "cost"}
+    limit : float
+        The largest allowed sensitivity or cost ratio.
+    epsilons : ndarray of shape (n_tried,), dtype float64
+        All values tried, ascending.
+    sensitivity, standard_error : ndarray of shape (n_tried,), dtype float64
+    cost : ndarray of shape (n_tried,), dtype float64
+        k-median cost with the best medoid of each cluster, averaged over seeds.
+    cost_ratio : ndarray of shape (n_tried,), dtype float64
+        Ratio of `cost` to the cost with epsilon 0 and the same seeds.
+    measure : str
+    message : str
+    """
+
+    epsilon: float | None
+    target: str
+    limit: float
+    epsilons: Numbers
+    sensitivity: Numbers
+    standard_error: Numbers
+    cost: Numbers
+    cost_ratio: Numbers
+    measure: str
+    message: str
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw both curves, the target and the choice; needs matplotlib."""
+        return draw_search(self, ax)
+
+    def __repr__(self) -> str:
+        """Say what was found."""
+        return f"EpsilonSearch({self.message})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                f"{epsilon:.4g}",
+                format_value(self.measure, self.sensitivity[i], self.standard_error[i]),
+                f"{self.cost_ratio[i]:.3f}",
+                "chosen" if epsilon == self.epsilon else "",
+            ]
+            for i, epsilon in enumerate(self.epsilons)
+        ]
+        header = ("epsilon", f"mean {self.measure} ± standard error", "cost ratio", "")
+        return html_table("Search for epsilon", header, rows, f"{self.message}.")
+
+
+@dataclass(frozen=True)
+class _Point:
+    epsilon: float
+    sensitivity: float
+    standard_error: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class _Goal:
+    """A limit on one quantity; the other one should be small."""
+
+    target: str
+    limit: float
+    greedy: float
+
+    @property
+    def direction(self) -> int:
+        """Where the other quantity falls: small epsilons cost less, large ones move less."""
+        return -1 if self.target == "sensitivity" else 1
+
+    def is_met(self, point: _Point) -> bool:
+        if self.target == "sensitivity":
+            return point.sensitivity <= self.limit
+        return point.cost <= self.limit * self.greedy
+
+    def choose(self, points: list[_Point]) -> _Point | None:
+        """Best in the other quantity among those that meet the limit."""
+
+        def rank(point: _Point) -> tuple[float, float]:
+            other = point.cost if self.target == "sensitivity" else point.sensitivity
+            return other, -self.direction * point.epsilon
+
+        return min(filter(self.is_met, points), key=rank, default=None)
+
+
+def tune_epsilon(
+    clusterer: HierarchicalKMedian,
+    X: ArrayLike,
+    n_clusters: int,
+    *,
+    target_sensitivity: float | None = None,
+    max_cost_ratio: float | None = None,
+    epsilon_range: tuple[float, float] = (0.01, 1000.0),
+    factor: float = 3.0,
+    refinements: int = 4,
+    delete: float = 1,
+    trials: Any = None,
+    repeats: int = 10,
+    measure: str = "moved_fraction",
+    n_jobs: int | None = -1,
+    random_state: Any = 0,
+    progress: Shown = False,
+) -> EpsilonSearch:
+    """Find the epsilon of `HierarchicalKMedian` that meets a limit on sensitivity or cost.
+
+    With `target_sensitivity`, the cheapest value that moves little enough; with `max_cost_ratio`,
+    the value that moves least among those that are cheap enough. A geometric grid is tried first.
+    Then the interval between the best value and its neighbor beyond the limit is halved, on the
+    logarithmic scale ([LHBP25]_, footnote). In theory, larger values move less and cost more.
+    Measured curves need not be monotone, so look at the whole curve.
+
+    Parameters
+    ----------
+    clusterer : HierarchicalKMedian
+        Never changed. Its `epsilon`, `n_clusters` and `random_state` are replaced.
+    X : array-like of shape (n_samples, n_features)
+    n_clusters : int
+    target_sensitivity : float, default=None
+        The largest allowed average sensitivity, in `measure`. Pass this or `max_cost_ratio`.
+    max_cost_ratio : float, default=None
+        The largest allowed k-median cost, as a multiple of the cost with epsilon 0.
+    epsilon_range : tuple of float, default=(0.01, 1000.0)
+        Smallest and largest value to try.
+    factor : float, default=3.0
+        Largest ratio of neighboring values of the grid.
+    refinements : int, default=4
+        How often the interval is halved.
+    delete : int or float, default=1
+        Rows to remove in each trial.
+    trials : int, "all" or None, default=None
+        None means "all" if that needs no refits (``method="tree"``, ``delete=1``), otherwise 100.
+    repeats, measure, n_jobs, random_state
+        As for `average_sensitivity`. All values of epsilon share trials and seeds.
+    progress : bool or callable, default=False
+        As for `average_sensitivity`, counting values of epsilon.
+
+    Returns
+    -------
+    EpsilonSearch
+        `epsilon` is None if no value meets the target. Means are compared, not ends of intervals:
+        look at `standard_error`, or ask for a little less than you need.
+
+    References
+    ----------
+    .. [LHBP25] Li, He, Bai, Peng. Average Sensitivity of Hierarchical k-Median Clustering.
+       ICML 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holdfast import HierarchicalKMedian, tune_epsilon
+    >>> X = np.random.RandomState(0).normal(size=(60, 2))
+    >>> model = HierarchicalKMedian(method="tree")
+    >>> search = tune_epsilon(model, X, n_clusters=4, target_sensitivity=0.4, repeats=3)
+    >>> search.epsilon in search.epsilons
+    True
+    """
+    check_measure(measure)
+    check_count("n_clusters", n_clusters)
+    check_count("repeats", repeats)
+    rows = check_rows(X)
+    target, limit = _check_target(target_sensitivity, max_cost_ratio)
+    grid = _geometric_grid(epsilon_range, factor)
+    if not isinstance(clusterer, HierarchicalKMedian):
+        raise TypeError(
+            f"clusterer must be a HierarchicalKMedian, which has an epsilon to tune; got "
+            f"{type(clusterer).__name__}."
+        )
+    seed = seed_from(random_state)
+    seeds = repeat_seeds(seed, repeats)
+    if trials is None:
+        trials = "all" if clusterer.method == "tree" and delete == 1 else 100
+
+    def measure_cost(epsilon: float) -> float:
+        model = clone(clusterer).set_params(epsilon=epsilon)
+        return float(mean_cost(model, rows, n_clusters=n_clusters, seeds=seeds)[0])
+
+    def try_value(epsilon: float) -> _Point:
+        result = average_sensitivity(
+            clone(clusterer).set_params(epsilon=epsilon), rows, n_clusters=n_clusters,
+            delete=delete, trials=trials, repeats=repeats, measure=measure, n_jobs=n_jobs,
+            random_state=seed, progress=shown.part(),
+        )  # fmt: skip
+        mean, error = float(result.mean[0, 0]), float(result.standard_error[0, 0])
+        point = _Point(epsilon, mean, error, measure_cost(epsilon))
+        shown.advance(1)
+        return point
+
+    with Progress(progress, len(grid) + refinements, "values of epsilon") as shown:
+        goal = _Goal(target, limit, measure_cost(0.0))
+        points = [try_value(epsilon) for epsilon in grid]
+        chosen = _search(points, goal, try_value, refinements)
+    return _describe_search(points, chosen, goal, measure)
+
+
+def _search(
+    points: list[_Point], goal: _Goal, try_value: Callable[[float], _Point], refinements: int
+) -> _Point | None:
+    """Choose among the points, then halve the interval to the next one that fails.
+
+    `points` grows by what is tried.
+    """
+    chosen = goal.choose(points)
+    if chosen is None:
+        return None
+    beyond = points.index(chosen) + goal.direction
+    if not 0 <= beyond < len(points) or goal.is_met(points[beyond]):
+        return chosen
+    good, bad = chosen.epsilon, points[beyond].epsilon
+    for _ in range(refinements):
+        middle = try_value(float(np.sqrt(good * bad)))
+        points.append(middle)
+        if goal.is_met(middle):
+            good = middle.epsilon
+        else:
+            bad = middle.epsilon
+    return goal.choose(points)
+
+
+def _describe_search(
+    points: list[_Point], chosen: _Point | None, goal: _Goal, measure: str
+) -> EpsilonSearch:
+    points = sorted(points, key=lambda point: point.epsilon)
+    cost = np.array([point.cost for point in points])
+    sensitivity = np.array([point.sensitivity for point in points])
+    # Rows at no more locations than clusters cost nothing, whatever epsilon is.
+    ratio = cost / goal.greedy if goal.greedy > 0.0 else np.where(cost > 0.0, np.inf, 1.0)
+    found = sensitivity if goal.target == "sensitivity" else ratio
+    what = f"{measure} sensitivity" if goal.target == "sensitivity" else "cost ratio"
+    if chosen is None:
+        best = int(found.argmin())
+        message = (
+            f"no epsilon from {points[0].epsilon:.4g} to {points[-1].epsilon:.4g} has a {what} of "
+            f"at most {goal.limit:.4g}; the smallest is {found[best]:.4g}, at epsilon "
+            f"{points[best].epsilon:.4g}"
+        )
+    else:
+        value = found[points.index(chosen)]
+        message = (
+            f"epsilon {chosen.epsilon:.4g} has a {what} of {value:.4g}, at most {goal.limit:.4g}"
+        )
+    return EpsilonSearch(
+        epsilon=None if chosen is None else chosen.epsilon,
+        target=goal.target,
+        limit=goal.limit,
+        epsilons=np.array([point.epsilon for point in points]),
+        sensitivity=sensitivity,
+        standard_error=np.array([point.standard_error for point in points]),
+        cost=cost,
+        cost_ratio=ratio,
+        measure=measure,
+        message=message,
+    )
+
+
+def _check_target(sensitivity: float | None, cost_ratio: float | None) -> tuple[str, float]:
+    if sensitivity is not None and cost_ratio is None:
+        if not 0.0 <= sensitivity < np.inf:
+            raise ValueError(f"target_sensitivity must be at least 0; got {sensitivity!r}.")
+        return "sensitivity", float(sensitivity)
+    if cost_ratio is not None and sensitivity is None:
+        if not 0.0 < cost_ratio < np.inf:
+            raise ValueError(f"max_cost_ratio must be positive, such as 1.1; got {cost_ratio!r}.")
+        return "cost", float(cost_ratio)
+    raise ValueError("pass either target_sensitivity or max_cost_ratio.")
+
+
+def _geometric_grid(epsilon_range: tuple[float, float], factor: float) -> list[float]:
+    low, high = epsilon_range
+    if not 0.0 < low < high < np.inf:
+        raise ValueError(
+            f"epsilon_range must be two positive numbers, the smaller first; got {epsilon_range!r}."
+        )
+    if not 1.0 < factor < np.inf:
+        raise ValueError(f"factor must be more than 1; got {factor!r}.")
+    steps = int(np.ceil(np.log(high / low) / np.log(factor) - 1e-9))
+    return [float(value) for value in np.geomspace(low, high, max(steps, 1) + 1)]
