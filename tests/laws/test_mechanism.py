@@ -259,27 +259,30 @@ def replay(
     points, quadrature = np.polynomial.legendre.leggauss(16)
     averaging, averages = 1.5 + points / 2.0, quadrature / 2.0
     rate = regime.epsilon / (6.0 * math.log(max(naive.total_weight, 2.0)))
-    size = naive.size
-    shape = (len(drawn) * (size - 1), size)
-    laws, excesses = np.empty(shape), np.empty(shape)
-    for run, centers in enumerate(drawn):
-        nearest = np.full(size, float(ROOT))
-        free = weight.copy()
-        for t in range(size - 1):
-            costs = (np.minimum(nearest[:, None], distance) * weight[:, None]).sum(axis=0)
-            best = costs[free > 0.0].min()
-            excess = np.where(free > 0.0, costs - best, 0.0) / (rate * best)
-            at, share = averaging, averages
-            if temperatures is not None:
-                at, share = temperatures[run, t : t + 1], np.ones(1)
-            law = free * np.exp(-excess / at[:, None])
-            law /= law.sum(axis=1, keepdims=True)
-            laws[run * (size - 1) + t] = share @ law
-            excesses[run * (size - 1) + t] = excess
-            free[centers[t]] = 0.0
-            nearest = np.minimum(nearest, distance[:, centers[t]])
-    rounds = np.tile(np.arange(size - 1), len(drawn))
-    return Replay(drawn[:, :-1].ravel(), laws, excesses, rounds)
+    size, runs = naive.size, len(drawn)
+    laws, excesses = np.zeros((2, runs, size - 1, size))
+    nearest = np.full((runs, size), float(ROOT))
+    free = np.tile(weight, (runs, 1))
+    for t in range(size - 1):
+        costs = np.stack([np.minimum(nearest, column) @ weight for column in distance.T], axis=1)
+        best = np.where(free > 0.0, costs, np.inf).min(axis=1, keepdims=True)
+        excess = np.where(free > 0.0, costs - best, 0.0) / (rate * best)
+        if temperatures is None:
+            lambdas = [
+                (np.full((runs, 1), at), share)
+                for at, share in zip(averaging, averages, strict=True)
+            ]
+        else:
+            lambdas = [(temperatures[:, t, None], 1.0)]
+        for at, share in lambdas:
+            law = free * np.exp(-excess / at)
+            laws[:, t] += share * law / law.sum(axis=1, keepdims=True)
+        excesses[:, t] = excess
+        free[np.arange(runs), drawn[:, t]] = 0.0
+        nearest = np.minimum(nearest, distance[drawn[:, t]])
+    rounds = np.tile(np.arange(size - 1), runs)
+    flat = (runs * (size - 1), size)
+    return Replay(drawn[:, :-1].ravel(), laws.reshape(flat), excesses.reshape(flat), rounds)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from notes import noting
 from oracles.instances import FAMILIES, Instance, make_instance
 from oracles.naive_tree import (
     ROOT,
@@ -24,7 +25,6 @@ from holdfast.grid.place import DEPTH
 PER_FAMILY = 20
 MOST_ROWS = 32
 EPSILONS = [0.1, 1.0, 10.0, float("inf")]
-CASES = [(family, number) for family in FAMILIES for number in range(PER_FAMILY)]
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ def make_case(family: str, number: int) -> Case:
     return Case(instance, number, naive_tree(instance.X, instance.weight, planted.grid))
 
 
-# Of module scope, so that all tests of a case run one after the other and share its oracle.
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]}-{case[1]}")
-def case(request: pytest.FixtureRequest) -> Case:
-    return make_case(*request.param)
+# Of module scope, so that all tests of a family run one after the other and share its oracles.
+@pytest.fixture(scope="module", params=FAMILIES)
+def cases(request: pytest.FixtureRequest) -> list[Case]:
+    return [make_case(request.param, number) for number in range(PER_FAMILY)]
 
 
 def grow_case(case: Case, epsilon: float) -> Grown:
@@ -85,7 +85,7 @@ def check_hierarchy(grown: Grown, naive: NaiveTree) -> None:
     assert not hierarchy.costs[naive.size :].any()
 
 
-def test_greedy_takes_a_best_center_in_every_round(case: Case):
+def check_best_centers(case: Case) -> None:
     naive = case.naive
     chosen = chosen_locations(grow_case(case, 0.0), naive)
     for k, center in enumerate(chosen):
@@ -95,7 +95,13 @@ def test_greedy_takes_a_best_center_in_every_round(case: Case):
         assert before - costs[center] >= best_gain * (1 - 1e-9)
 
 
-def test_greedy_costs_and_cuts_are_the_oracles(case: Case):
+def test_greedy_takes_a_best_center_in_every_round(cases: list[Case]):
+    for case in cases:
+        with noting("number", case.seed):
+            check_best_centers(case)
+
+
+def check_greedy(case: Case) -> None:
     naive = case.naive
     grown = grow_case(case, 0.0)
     check_hierarchy(grown, naive)
@@ -105,9 +111,17 @@ def test_greedy_costs_and_cuts_are_the_oracles(case: Case):
     np.testing.assert_allclose(costs, exact[: costs.size], rtol=1e-9, atol=0.0)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_mechanism_costs_and_cuts_follow_from_its_centers(case: Case, epsilon: float):
-    check_hierarchy(grow_case(case, epsilon), case.naive)
+def test_greedy_costs_and_cuts_are_the_oracles(cases: list[Case]):
+    for case in cases:
+        with noting("number", case.seed):
+            check_greedy(case)
+
+
+def test_mechanism_costs_and_cuts_follow_from_its_centers(cases: list[Case]):
+    for case in cases:
+        for epsilon in EPSILONS:
+            with noting("number", case.seed, "epsilon", epsilon):
+                check_hierarchy(grow_case(case, epsilon), case.naive)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, *EPSILONS])
