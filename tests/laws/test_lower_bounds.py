@@ -3,11 +3,11 @@
 All figures are Eq. 1 (symmetric difference, floor 1) at k = 2. A method is linear if the mean over
 instances, fitted against n = 50 .. 300 by a line, leaves less than 2% of its variance (R^2 > 0.98)
 and rises by at least MIN_SLOPE a row. Algorithm 2 (epsilon 1, random shift, same seed on both sides,
-rebuilt tree, every deletion) must stay below CONSTANT at every n.
+rebuilt tree, every deletion) must stay below CONSTANT at n = 50, 150 and 300.
 
 Sample sizes. Instances vary by a tenth of the mean for the linear methods, so 20 of them do. For
 Algorithm 2 a few pairs of instance and seed in a hundred move tens of rows and the others none: with
-40 instances and 10 seeds each the standard error is at most MAX_ERROR at every n, and CONSTANT is
+40 instances and 10 seeds each the standard error is at most MAX_ERROR at each n, and CONSTANT is
 compared with the mean plus 3 of them.
 """
 
@@ -24,6 +24,7 @@ from holdfast_paper.unshifted import UnshiftedKMedian
 SIZES = (50, 100, 150, 200, 250, 300)
 INSTANCES = 20
 DELETIONS = 25
+STEADY_SIZES = (50, 150, 300)
 STEADY_INSTANCES = 40
 STEADY_SEEDS = 10
 MIN_SLOPE = 0.25
@@ -143,7 +144,7 @@ def clnss_rows(n: int, number: int) -> np.ndarray:
 @pytest.mark.parametrize("make", [growing_line_rows, clnss_rows])
 def test_algorithm_2_stays_below_a_constant(make):
     means, errors = [], []
-    for n in SIZES:
+    for n in STEADY_SIZES:
         values = [
             average_sensitivity(
                 HierarchicalKMedian(1, method="tree", epsilon=1.0),

@@ -33,7 +33,7 @@ from holdfast_paper.datasets import make_clnss_instance
 CONSTANT = 8.0
 PAPER_CONSTANT = 1.5
 DRAWS = 40
-SIZES = (50, 120, 300, 450)
+SIZES = (50, 150, 450)
 KS = np.array([2, 4, 8, 16])
 EPSILONS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 
