@@ -1,15 +1,19 @@
 """What a fit on a Dask cluster costs: constants measured here, and what follows for more rows.
 
 Prints the table of docs/distributed.md. Assumes equal cores and a network of 1 GB/s for each worker.
+``python cluster_model.py ROLE FILE...`` measures the peak memory of one process of a cluster: the
+files are pickled sketches, which a worker merges, or of which the driver builds the hierarchy.
 """
 
 import argparse
 import json
 import math
 import pickle
+import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from inputs import Rows, make_rows
@@ -17,7 +21,8 @@ from tasks import HERE, run_python
 
 FAN_IN = 4
 BANDWIDTH = 1e9  # bytes a second into a worker
-SHARES = (4, 2, 1)  # memory is measured at a quarter, a half and all of the rows
+PARTS = (4, 2, 1)  # memory is measured at a quarter, a half and all of the rows
+CLUSTERS = 100
 UNCAPPED = 1e8  # distinct rows for which the driver is the limit
 # rows in all, rows of a partition, workers of one core each
 CASES = ((1e8, 5e6, 20), (1e9, 1e7, 100), (1e11, 1e8, 1000))
@@ -44,18 +49,20 @@ def measure(n: int, max_cells: int) -> dict[str, float]:
     whole = halves[0] + halves[1]
     merged = time.process_time()
     rows, weight = whole.settle().content()
-    model = HierarchicalKMedian(100, method="tree").fit(rows[:5000], sample_weight=weight[:5000])
+    model = HierarchicalKMedian(CLUSTERS, method="tree").fit(
+        rows[:5000], sample_weight=weight[:5000]
+    )
     settled = time.process_time()
     locator = model.fit(rows, sample_weight=weight).hierarchy_.locator.first(100)
     built = time.process_time()
     locator.finest(parts[0])
-    labelled = time.process_time()
+    labeled = time.process_time()
     return {
         "sketch": float(np.median(sketch_seconds)),
         "merge": (merged - start) / (len(halves[0]) + len(halves[1])),
         "bytes": len(pickle.dumps(whole)) / len(whole),
         "tree": (built - settled) / len(whole),
-        "label": (labelled - built) / parts[0].shape[0],
+        "label": (labeled - built) / parts[0].shape[0],
     }
 
 
@@ -66,16 +73,14 @@ def measure_memory(n: int) -> dict[str, float]:
     from different rows; the driver builds the hierarchy of one.
     """
     points: dict[str, list[tuple[int, int]]] = {"worker": [], "driver": []}
-    for share in SHARES:
-        parts = np.array_split(make_rows(Rows(n // share)), FAN_IN)
+    for part_of in PARTS:
+        parts = np.array_split(make_rows(Rows(n // part_of)), FAN_IN)
         cap = parts[0].shape[0] // 2
         with tempfile.TemporaryDirectory() as folder:
             files = [str(Path(folder) / f"{i}.pickle") for i in range(FAN_IN)]
             cells = [write_sketch(part, cap, file) for part, file in zip(parts, files, strict=True)]
             for role, used in (("worker", FAN_IN), ("driver", 1)):
-                peak = json.loads(
-                    run_python([str(HERE / "measure_cluster.py"), role, *files[:used]])
-                )
+                peak = json.loads(run_python([str(HERE / "cluster_model.py"), role, *files[:used]]))
                 points[role].append((sum(cells[:used]) // used, peak))
     found = {}
     for role, listed in points.items():
@@ -119,7 +124,46 @@ def extrapolate(
     }
 
 
+def play_role(role: str, sketches: list[Any]) -> None:
+    from holdfast import HierarchicalKMedian
+    from holdfast.chunks.fit import fit_sketch
+    from holdfast.distributed.fit import PartSketch, merge_parts
+    from holdfast.tables.chunks import Chunk
+
+    if role == "worker":
+        like = Chunk("", None, ("float64",), np.empty((1, sketches[0].n_features)))
+        merge_parts([PartSketch(like, sketch) for sketch in sketches])
+    else:
+        (sketch,) = sketches
+        estimator = HierarchicalKMedian(CLUSTERS, method="tree")
+        fit_sketch(estimator, sketch, HierarchicalKMedian(CLUSTERS, method="tree"), None)
+
+
+def measure_role(role: str, files: list[str]) -> None:
+    """Print the peak memory of a process with this role; all that it has loaded counts."""
+    import distributed  # noqa: F401  # as any process of a cluster does
+
+    from holdfast.rows.capped import Cap, CappedSketch
+
+    few = np.random.default_rng(0).standard_normal((5000, 3))
+    small = CappedSketch.empty(Cap(1000, 0), 3).add_rows(few, np.ones(5000, dtype=np.int64))
+    play_role(role, [small] * len(files))
+    play_role(role, [pickle.loads(Path(file).read_bytes()) for file in files])
+    print(json.dumps(read_peak()))
+
+
+def read_peak() -> int:
+    """Largest resident memory so far, in bytes; getrusage would count that of the parent too."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise KeyError("VmHWM")
+
+
 def main() -> None:
+    if sys.argv[1:2] in (["worker"], ["driver"]):
+        measure_role(sys.argv[1], sys.argv[2:])
+        return
     from holdfast.rows.capped import MAX_CELLS
 
     parser = argparse.ArgumentParser(description=__doc__)

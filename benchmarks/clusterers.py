@@ -1,9 +1,11 @@
-"""Who is measured: ours, the peers and the naive loop, behind one call ``run(X, **options)``.
+"""Who is measured: holdfast, its peers and the naive loop, behind one call ``run(X, **options)``.
 
 Each import happens inside its function: a process imports only the clusterer that it measures.
 """
 
 import copy
+import importlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+NAIVE_LEVELS = 50
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,11 @@ class Clusterer:
     run: Callable[..., Any]
     prepare: Callable[..., Any] | None = None
     """Makes of the rows what `run` gets in their place; not measured."""
+    module: str = ""
+    """What `run` imports, if that is not the package itself."""
+
+    def load(self) -> None:
+        importlib.import_module(self.module or self.package)
 
 
 def run_holdfast(X: Array, **options: Any) -> Any:
@@ -78,10 +86,46 @@ def run_ward(X: Array) -> Any:
     return linkage_vector(X, method="ward")
 
 
-def run_naive(X: Array, **options: Any) -> Any:
-    from naive import choose_all_centers
+def run_naive(X: Array, *, epsilon: float = 1.0) -> Any:
+    """Choose all centers by [LHBP25], Alg. 2, as it is written: O(n^3) time, O(n^2) memory.
 
-    return choose_all_centers(X, **options)
+    n rounds, n candidates a round, n distances a candidate. The candidates of one round are one
+    NumPy expression, the fastest way to count like this.
+    """
+    n = X.shape[0]
+    generator = np.random.default_rng(0)
+    distances = measure_tree(X, generator)
+    nearest = np.full(n, 2.0 * distances.max())
+    free = np.ones(n, dtype=np.bool_)
+    centers = np.empty(n, dtype=np.int64)
+    for t in range(n):
+        costs = np.minimum(distances, nearest).sum(axis=1)
+        costs[~free] = np.inf
+        best = costs.min()
+        scale = epsilon * best / (generator.uniform(3.0, 6.0) * math.log(max(n, 2)))
+        chances = np.exp((best - costs) / scale) if scale > 0.0 else (costs == best).astype(float)
+        center = int(generator.choice(n, p=chances / chances.sum()))
+        centers[t], free[center] = center, False
+        nearest = np.minimum(nearest, distances[center])
+    return centers
+
+
+def measure_tree(X: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
+    """Distances of all pairs of rows on a randomly shifted tree, [LHBP25], Alg. 4."""
+    n, d = X.shape
+    side = float(np.ptp(X, axis=0).max()) or 1.0
+    offset = X - X.min(axis=0) + generator.uniform(0.0, side, size=d)
+    side *= 2.0
+    distances = np.full((n, n), 4.0 * math.sqrt(d) * side)
+    for _ in range(NAIVE_LEVELS):
+        _, cell = np.unique(np.floor(offset / side), axis=0, return_inverse=True)
+        same = cell[:, None] == cell[None, :]
+        distances[same] = 2.0 * math.sqrt(d) * side
+        if same.sum() == n:
+            break
+        side /= 2.0
+    np.fill_diagonal(distances, 0.0)
+    return distances
 
 
 def run_deletions(X: Array) -> Any:
@@ -99,7 +143,7 @@ def run_deletions(X: Array) -> Any:
 
 
 def run_audit(X: Array, method: str) -> Any:
-    """Sensitivity of a peer, one process: 41 fits and what we add to them."""
+    """Sensitivity of a peer, one process: 41 fits and what is added to them."""
     from holdfast import average_sensitivity, clusterers
 
     peer = clusterers.METHODS[method].build()
@@ -132,10 +176,10 @@ def run_refits(X: Array, method: str) -> Any:
 
 
 CLUSTERERS = {
-    "holdfast": Clusterer("holdfast", "holdfast", run_holdfast),
+    "holdfast": Clusterer("holdfast", "holdfast", run_holdfast, module="holdfast.estimator"),
     "update": Clusterer("holdfast", "holdfast", run_update, prepare_update),
     "genie": Clusterer("Genie", "genieclust", run_genie),
-    "bisecting": Clusterer("BisectingKMeans", "sklearn", run_bisecting),
+    "bisecting": Clusterer("BisectingKMeans", "sklearn", run_bisecting, module="sklearn.cluster"),
     "ward": Clusterer("Ward (fastcluster)", "fastcluster", run_ward),
     "deletions": Clusterer("holdfast", "holdfast", run_deletions),
     "audit": Clusterer("average_sensitivity", "fastcluster", run_audit),

@@ -7,26 +7,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 GROUPS = 8
+UNIT_GROUPS = 60
+UNIT_NOISE = 0.6
+_KINDS = {"gaussian": "", "cauchy": ", heavy-tailed (Cauchy)", "unit": " unit rows"}
 _CHUNK = 1 << 16  # rows made at a time, so that no second array of full size raises the peak memory
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Which rows: ``gaussian`` is eight round groups, ``cauchy`` has heavy tails."""
+    """Which rows.
+
+    ``gaussian`` is eight round groups, ``cauchy`` has heavy tails, ``unit`` is sixty groups of rows
+    of length 1, like embeddings.
+    """
 
     n: int
     d: int = 3
-    kind: Literal["gaussian", "cauchy"] = "gaussian"
+    kind: Literal["gaussian", "cauchy", "unit"] = "gaussian"
 
     @property
     def title(self) -> str:
-        tails = ", heavy-tailed (Cauchy)" if self.kind == "cauchy" else ""
-        return f"{self.n:,} x {self.d}{tails}"
+        return f"{self.n:,} x {self.d}{_KINDS[self.kind]}"
 
 
 def make_rows(rows: Rows) -> NDArray[np.float64]:
     """Return the rows, the same every time; shape (n, d)."""
     generator = np.random.default_rng([rows.d, rows.n])
+    if rows.kind == "unit":
+        return make_embeddings(rows.n, rows.d, generator)
     centers = generator.uniform(-10.0, 10.0, size=(GROUPS, rows.d))
     X = np.empty((rows.n, rows.d))
     for start in range(0, rows.n, _CHUNK):
@@ -39,6 +47,25 @@ def make_rows(rows: Rows) -> NDArray[np.float64]:
     return X
 
 
+def make_embeddings(n: int, d: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Rows of length 1 in sixty groups of different sizes; shape (n, d).
+
+    A row is its group's direction plus noise in all directions, `UNIT_NOISE` of its length.
+    """
+    centers = generator.standard_normal((UNIT_GROUPS, d))
+    centers /= np.sqrt((centers**2).sum(axis=1))[:, None]
+    sizes = generator.uniform(0.2, 1.0, size=UNIT_GROUPS)
+    group = generator.choice(UNIT_GROUPS, size=n, p=sizes / sizes.sum())
+    X = np.empty((n, d))
+    for start in range(0, n, _CHUNK):
+        part = X[start : start + _CHUNK]
+        generator.standard_normal(out=part)
+        part *= UNIT_NOISE / np.sqrt(d)
+        part += centers[group[start : start + _CHUNK]]
+        part /= np.sqrt((part**2).sum(axis=1))[:, None]
+    return X
+
+
 def scale_size(n: float, scale: float) -> int:
-    """Size of an input in a run at `scale`; 1 is the full benchmark."""
+    """Return the size of an input in a run at `scale`; 1 is the full benchmark."""
     return round(n * scale)

@@ -14,11 +14,11 @@ import numpy as np
 from inputs import Rows, make_rows
 
 FITS: dict[str, dict[str, Any]] = {
-    "tree cost, whole hierarchy": {},
-    "tree cost, 100 centers": {"n_clusters": 100, "max_centers": 100},
-    "greedy, whole hierarchy": {"epsilon": 0.0},
-    "Euclidean cost": {"method": "medoids"},
-    "Euclidean cost, refined": {"method": "means"},
+    "means": {"method": "means"},
+    "medoids": {"method": "medoids"},
+    "tree, whole hierarchy": {"method": "tree"},
+    "tree, 100 centers": {"method": "tree", "n_clusters": 100, "max_centers": 100},
+    "CLNSS, whole hierarchy": {"method": "tree", "epsilon": 0.0},
 }
 seen: list[str] = []
 

@@ -1,42 +1,37 @@
 """Measure speed and memory of holdfast against other clusterers, as ratios in one run.
 
-Prints a table as it goes and writes results.md, results.json and results.png. An interrupted run
-continues where it stopped.
+Prints a table and writes results.md, results.json and results.png. After an interruption, the same
+command continues.
 """
 
 import argparse
 import importlib.util
 import sys
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import chunks
-import counting
 import growth
 import machine
-import memory
+import means
 import speed
-import stability
 import startup
 import updates
-from progress import Progress
-from report import Run, summarize, write_report
-from store import Store
-from table import HEADER, Row, format_line
+from report import HEADER, Row, Run, format_line, summarize, write_report
 from tasks import Group, MeasurementError, Results, Settings, Task, order_turns
+
+from holdfast._machine.progress import Progress
+from holdfast_paper.cells import CellStore, run_cells
 
 HERE = Path(__file__).resolve().parent
 GROUPS = (
+    *means.GROUPS,
     *speed.GROUPS,
-    stability.GROUP,
-    growth.GROUP,
-    memory.GROUP,
-    updates.GROUP,
+    *growth.GROUPS,
+    *updates.GROUPS,
     chunks.GROUP,
     *startup.GROUPS,
-    counting.GROUP,
 )
 SMALLEST_SCALE = 0.001  # below, some inputs would have fewer rows than clusters
 BUSY = 0.5
@@ -49,11 +44,11 @@ def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace
     parser.add_argument("--only", default=",".join(names), metavar="GROUP,...", help="some groups")
     parser.add_argument("--scale", type=float, default=1.0, help="size of all inputs, up to 1")
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the best counts")
-    parser.add_argument("--fresh", action="store_true", help="forget an interrupted run")
+    parser.add_argument("--fresh", action="store_true", help="discard an interrupted run")
     parser.add_argument(
         "--output",
         type=Path,
-        help="folder of the results; by default beside this file, and in work/ beside it for a run "
+        help="folder of the results; by default that of this file, or its subfolder work/ for a run "
         "that is scaled or leaves groups out",
     )
     options = parser.parse_args(arguments)
@@ -75,30 +70,22 @@ def find_missing(tasks: Sequence[Task]) -> list[str]:
 
 
 def measure(
-    groups: Sequence[Group], settings: Settings, store: Store
+    groups: Sequence[Group], settings: Settings, store: CellStore
 ) -> tuple[list[tuple[Group, list[Row]]], Results]:
     """Run what is not stored yet, group by group; print the rows of each group when it is done."""
     turns = order_turns(groups, settings)
-    progress = Progress([turn for listed in turns.values() for turn in listed])
     results, tables = Results(), []
     print(format_line(HEADER))
-    for group in groups:
-        for task, repeat in turns[group.name]:
-            numbers = store.load(task, repeat)
-            if numbers is None:
-                progress.announce(task)
-                start = time.perf_counter()
-                numbers = task.run()
-                store.save(task, repeat, numbers)
-                progress.finish(task, time.perf_counter() - start)
-            else:
-                progress.skip(task)
-            results.add(task, numbers)
-        rows = group.list_rows(settings, results)
-        tables.append((group, rows))
-        progress.clear()
-        print("\n".join([f"-- {group.title}", *(format_line(row.format_cells()) for row in rows)]))
-        sys.stdout.flush()
+    with Progress(True, sum(map(len, turns.values())), "measurements") as progress:
+        for group in groups:
+            cells = turns[group.name]
+            for stored in run_cells(cells, lambda turn: turn.task.run(), store, progress):
+                results.add(stored.cell.task, stored.result)
+            rows = group.list_rows(settings, results)
+            tables.append((group, rows))
+            progress.close()
+            lines = [f"-- {group.title}", *(format_line(row.format_cells()) for row in rows)]
+            print("\n".join(lines), flush=True)
     return tables, results
 
 
@@ -125,15 +112,15 @@ def main() -> int:
     missing = find_missing([task for group in groups for task in group.plan(settings)])
     if missing:
         print(
-            f"Not installed: {', '.join(missing)}. Use `make bench`, or install them by "
-            "`pip install 'holdfast[bench,plot]'`, or choose groups by --only.",
+            f"Not installed: {', '.join(missing)}. Use `make bench`, install them with "
+            "`pip install 'holdfast[bench,plot]'`, or choose groups with --only.",
             file=sys.stderr,
         )
         return 1
     complete = settings.scale == 1.0 and len(groups) == len(GROUPS)
     work = (options.output or HERE) / "work"
     output = options.output or (HERE if complete else work)
-    store = Store(work / "measured", f"{machine.fingerprint()} {settings.scale}")
+    store = CellStore(work / "measured", f"{machine.fingerprint()} {settings.scale}")
     if options.fresh:
         store.forget()
     run = describe(settings)
@@ -141,10 +128,10 @@ def main() -> int:
         tables, results = measure(groups, settings, store)
         write_report(output, run, tables, results)
     except KeyboardInterrupt:
-        print(f"\nInterrupted. What is measured is kept in {store.folder}; run again to continue.")
+        print(f"\nInterrupted. Finished measurements are in {store.folder}; run again to continue.")
         return INTERRUPTED
     except MeasurementError as error:
-        print(f"\nA measurement failed; those before it are kept.\n{error}", file=sys.stderr)
+        print(f"\nA measurement failed; earlier ones are kept.\n{error}", file=sys.stderr)
         return 1
     store.forget()
     print(f"\nWritten: results.md, results.json and results.png in {output}")

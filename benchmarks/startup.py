@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from table import Row
+from report import Row
 from tasks import (
     Group,
     MeasurementError,
@@ -122,7 +122,7 @@ def _time_fits(cache: Path, through: Sequence[str], **environment: str | None) -
 
 
 def _list_files(folder: Path) -> set[tuple[Path, int]]:
-    """Files and when they were written, so that a file written anew is another one."""
+    """Files and when they were written, so that a file written again is another one."""
     return {(path, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
 
@@ -191,7 +191,7 @@ def plan_imports(settings: Settings) -> list[Import]:
 def list_imports(settings: Settings, results: Results) -> list[Row]:
     bare = results.best(Import(BARE))
     return [
-        Row(statement, results.best(Import(statement)), bare, BARE, limit=1.5)
+        Row(statement, results.best(Import(statement)), bare, BARE, wanted=1.5)
         for statement in (PACKAGE, ESTIMATOR)
     ]
 
@@ -203,8 +203,8 @@ def plan_first(settings: Settings) -> list[Task]:
 def list_first(settings: Settings, results: Results) -> list[Row]:
     task = FirstFit()
     return [
-        Row("first fit, fresh process, empty cache", results.best(task, "cold"), limit=15.0),
-        Row("first fit, fresh process, warm cache", results.best(task, "warm"), limit=1.5),
+        Row("first fit, fresh process, empty cache", results.best(task, "cold"), wanted=15.0),
+        Row("first fit, fresh process, warm cache", results.best(task, "warm"), wanted=1.5),
         Row("the bare imports, for comparison", peer=results.best(Import(BARE)), against=BARE),
         Row(
             "the whole process of the first fit, warm cache, its end included",
@@ -230,10 +230,10 @@ def list_read_only(settings: Settings, results: Results) -> list[Row]:
         )
     note = (
         f"a copy of the package {how}; numba kept {files:.0f} files in the user's cache folder and "
-        f"the warm processes wrote {added:.0f} anew"
+        f"the warm processes wrote {added:.0f} again"
     )
     warm = results.best(task, "warm")
-    return [Row("first fit, package folder read-only, warm cache", warm, limit=1.5, note=note)]
+    return [Row("first fit, package folder read-only, warm cache", warm, wanted=1.5, note=note)]
 
 
 GROUPS = (

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from clusterers import CLUSTERERS
 from inputs import Rows
-from table import Row
+from report import Row
 
 HERE = Path(__file__).resolve().parent
 
@@ -19,7 +19,7 @@ Numbers = dict[str, float]
 
 
 class MeasurementError(Exception):
-    """A measurement that came to no result."""
+    """A measurement that failed."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,25 @@ class Task(Protocol):
 
 
 @dataclass(frozen=True)
+class Turn:
+    """One repeat of a task: a cell of the run."""
+
+    task: Task
+    repeat: int
+
+    @property
+    def title(self) -> str:
+        return f"{self.task.title} {self.repeat}"
+
+
+@dataclass(frozen=True)
 class Fit:
     """One clusterer on one input, after a warm-up."""
 
     clusterer: str
     rows: Rows
     options: tuple[tuple[str, Any], ...] = ()
-    quantity: Literal["seconds", "memory"] = "seconds"
+    quantity: Literal["seconds", "first", "memory"] = "seconds"
 
     @property
     def title(self) -> str:
@@ -110,7 +122,7 @@ class Results:
         self.repeats.setdefault(task, []).append(numbers)
 
     def best(self, task: Task, name: str = "seconds") -> float:
-        """Return the least value of all repeats."""
+        """Return the smallest value of all repeats."""
         return min(numbers[name] for numbers in self.repeats[task])
 
     def worst(self, task: Task, name: str) -> float:
@@ -131,19 +143,18 @@ class Group:
     list_rows: Callable[[Settings, Results], list[Row]]
 
 
-def order_turns(
-    groups: Sequence[Group], settings: Settings
-) -> Mapping[str, list[tuple[Task, int]]]:
-    """Return, for each group by name, its (task, repeat) in turn, without those of earlier groups."""
-    seen: set[tuple[Task, int]] = set()
-    turns: dict[str, list[tuple[Task, int]]] = {}
+def order_turns(groups: Sequence[Group], settings: Settings) -> Mapping[str, list[Turn]]:
+    """Return the turns of each group by name, without those of earlier groups."""
+    seen: set[Turn] = set()
+    turns: dict[str, list[Turn]] = {}
     for group in groups:
         tasks = group.plan(settings)
         turns[group.name] = []
         for repeat in range(settings.repeats):
             for task in tasks:
+                turn = Turn(task, repeat)
                 once = repeat > 0 and getattr(task, "once", False)
-                if not once and (task, repeat) not in seen:
-                    seen.add((task, repeat))
-                    turns[group.name].append((task, repeat))
+                if not once and turn not in seen:
+                    seen.add(turn)
+                    turns[group.name].append(turn)
     return turns

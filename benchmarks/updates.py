@@ -1,21 +1,22 @@
-"""Time of adding or removing a few of many rows, against fitting anew."""
+"""Time of updates against fitting again, and of measuring stability against the fits it needs."""
 
 from inputs import Rows, scale_size
-from speed import compare, fit_holdfast
-from table import Row
+from report import Row
+from speed import MILLION, compare, fit_holdfast, fit_tree
 from tasks import Fit, Group, Results, Settings, Task
 
-MILLION = 1e6
 OPTIONS = {
-    "few": {"n_clusters": 100, "max_centers": 100},
-    "whole": {"n_clusters": 8, "epsilon": 1.0},
-    "euclidean": {"n_clusters": 100, "method": "medoids", "max_centers": 100},
+    "few": {"method": "tree", "n_clusters": 100, "max_centers": 100},
+    "whole": {"method": "tree", "n_clusters": 8, "epsilon": 1.0},
+    "medoids": {"method": "medoids", "n_clusters": 100, "max_centers": 100},
+    "means": {"method": "means", "n_clusters": 100, "max_centers": 100},
 }
 CHANGES = {"add": "added", "remove": "removed"}
-UNASKED = {"few": "tree", "euclidean": "Euclidean"}
+UNASKED = {"few": "tree", "medoids": "medoids", "means": "means"}
 ASKED = {"few": "cut(100) of 100 centers", "whole": "cut(100) of the whole hierarchy"}
 LATER = {False: "first", True: "later"}  # the first change after the fit, or one after others
-UNASKED_LIMIT = 0.05
+UNASKED_WANTED = 0.05
+AUDITED = ("ward", "average", "kmeans")
 
 
 def _million(settings: Settings) -> Rows:
@@ -27,15 +28,15 @@ def _update(rows: Rows, name: str, change: str, later: bool, ask: bool) -> Fit:
     return Fit("update", rows, tuple(sorted(options.items())))
 
 
-def _list_updates(rows: Rows) -> list[tuple[str, Fit, str, float | None]]:
-    """What is done, its task, the fit that it stands beside, and the limit on their ratio."""
+def _name_updates(rows: Rows) -> list[tuple[str, Fit, str, float | None]]:
+    """What is done, its task, the fit that it stands beside, and the ratio that is wanted."""
     listed: list[tuple[str, Fit, str, float | None]] = []
     for change, done in CHANGES.items():
         title = f"{rows.title}: 1,000 rows {done}"
-        for name, cost in UNASKED.items():
+        for name, method in UNASKED.items():
             task = _update(rows, name, change, later=False, ask=False)
-            what = f"{title} {LATER[False]}, nothing asked, {cost}"
-            listed.append((what, task, name, UNASKED_LIMIT))
+            what = f"{title} {LATER[False]}, nothing asked, {method}"
+            listed.append((what, task, name, UNASKED_WANTED))
         for name, asked in ASKED.items():
             for later, when in LATER.items():
                 task = _update(rows, name, change, later, ask=True)
@@ -43,18 +44,51 @@ def _list_updates(rows: Rows) -> list[tuple[str, Fit, str, float | None]]:
     return listed
 
 
-def plan(settings: Settings) -> list[Task]:
+def plan_updates(settings: Settings) -> list[Task]:
     rows = _million(settings)
     fits = [fit_holdfast(rows, **options) for options in OPTIONS.values()]
-    return [*fits, *(task for _, task, _, _ in _list_updates(rows))]
+    return [*fits, *(task for _, task, _, _ in _name_updates(rows))]
 
 
-def list_rows(settings: Settings, results: Results) -> list[Row]:
+def list_updates(settings: Settings, results: Results) -> list[Row]:
     rows = _million(settings)
     return [
-        compare(what, results, task, fit_holdfast(rows, **OPTIONS[name]), limit=limit)
-        for what, task, name, limit in _list_updates(rows)
+        compare(what, results, task, fit_holdfast(rows, **OPTIONS[name]), wanted=wanted)
+        for what, task, name, wanted in _name_updates(rows)
     ]
 
 
-GROUP = Group("updates", "adding and removing rows, against fitting anew", plan, list_rows)
+def _fit_deletions(settings: Settings) -> Fit:
+    return Fit("deletions", Rows(scale_size(1e5, settings.scale)))
+
+
+def _fit_audits(settings: Settings) -> list[tuple[Fit, Fit]]:
+    rows = Rows(max(scale_size(1_000, settings.scale), 100))
+    return [
+        (Fit("audit", rows, (("method", method),)), Fit("refits", rows, (("method", method),)))
+        for method in AUDITED
+    ]
+
+
+def plan_stability(settings: Settings) -> list[Task]:
+    deletions = _fit_deletions(settings)
+    audits = [fit for pair in _fit_audits(settings) for fit in pair]
+    return [deletions, fit_tree(deletions.rows), *audits]
+
+
+def list_stability(settings: Settings, results: Results) -> list[Row]:
+    deletions = _fit_deletions(settings)
+    whole = fit_tree(deletions.rows)
+    what = f"{deletions.rows.title}, every row deleted in turn, k = 2, 4, 8, 16"
+    listed = [compare(what, results, deletions, whole, wanted=10.0)]
+    for audit, refits in _fit_audits(settings):
+        method = dict(audit.options)["method"]
+        what = f"{audit.rows.title}, {method}: 40 deletions, k = 16"
+        listed.append(compare(what, results, audit, refits, wanted=1.1))
+    return listed
+
+
+GROUPS = (
+    Group("updates", "adding and removing rows, against fitting again", plan_updates, list_updates),
+    Group("stability", "measuring how much a clustering moves", plan_stability, list_stability),
+)

@@ -1,6 +1,7 @@
 """The frontier benchmark: its table follows from its figures, and its cells measure what they say."""
 
 import csv
+import itertools
 import json
 import os
 import subprocess
@@ -11,73 +12,69 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "frontier"
 
-# Cells with known numbers for every data set and method. Ward: cost 100, excess 10 and 20.
+# Cells with known numbers for every data set and method. Ward: cost 100, excess 10 and 20; on large
+# data, bisecting k-means: cost 100, and an excess of 30 where 5 rows are removed.
 INVENTED = """
 import sys
 from pathlib import Path
-from data import DATA
-from methods import KS, METHODS
+from data import DATA, LARGE
+from measure import Cell
+from methods import METHODS
 from report import write_report
-from sources import DATA_NAMES, FROZEN, VARIANTS
+from summary import format_table, read_table, tabulate
+from holdfast_paper.cells import Stored
 
-LEVELS = {
-    "Ward": (100.0, 10.0, 20.0),
-    "refined (eps 0.01)": (98.0, 1.0, 8.0),
-    "euclidean (eps 0.05)": (101.0, 3.0, 9.0),
-    "KMeans": (99.0, 2.0, 9.5),
-}
-cells = {}
+SMALL = {"ward": (100, 10, 20), "means": (98, 1, 8), "medoids": (101, 3, 9), "kmeans": (99, 2, 9.5)}
+LEVELS = {"bisecting_kmeans": (100, 0, 30), "means": (97, 0, 5), "kmeans": (96, 0, 40)}
+stored = []
 for data in DATA:
     for method in METHODS:
-        cost, one, five = LEVELS.get(method.name, (120.0, 30.0, 40.0))
-        if data.name == "uniform" and method.name == "FasterPAM":
-            cost, one, five = 90.0, 0.5, 1.0
-        cells[data.name, method.name] = {
-            "n": 100, "d": 2, "exhaustive": method.name == "Ward",
-            "cost": [[cost - 1.0, cost + 1.0]] * 3,
-            "one": [[one - 0.5, one + 0.5]] * 3,
-            "five": [[five - 0.5, five + 0.5]] * 3,
-            "clusters": [[k] for k in KS],
-        }
-for data in DATA_NAMES:
-    for variant in VARIANTS:
-        found = {name: {"one": [[1.0] * 3] * 2, "five": [[2.0] * 3] * 2} for name in FROZEN}
-        cells[data, f"sources: {variant}"] = {"n": 100, "found": found}
-write_report(Path(sys.argv[1]), cells)
+        if not method.clusters(data):
+            continue
+        large = LARGE in data.groups
+        cost, one, five = (LEVELS if large else SMALL).get(method.name, (120, 30, 40))
+        if data.name == "uniform" and method.name == "fasterpam":
+            cost, one, five = 90, 0.5, 1.0
+        result = {"n": 100, "d": 2, "exhaustive": method.name == "ward"}
+        result |= {"cost": [[cost - 1.0, cost + 1.0]] * 4, "five": [[five - 0.5, five + 0.5]] * 4}
+        result |= {"one": [[one - 0.5, one + 0.5]] * 4, "clusters": [[k] for k in (1, 2, 3, 4)]}
+        stored.append(Stored(Cell(data.name, method.name), result, 0.0))
+folder = Path(sys.argv[1])
+write_report(folder, tabulate(stored))
+again = read_table(folder / "frontier.csv")
+assert format_table(again) == (folder / "frontier.csv").read_text()
 """
 
-# Two cells, small: a method with seeds and one without; and the library with nothing frozen.
+# Small cells: a method with seeds, one without, all removals of one row, and large data.
 MEASURED = """
 import json
 import numpy as np
-from data import DATA, Data
-from measure import QUICK, FULL, Effort, measure_cell
-from methods import METHODS
-from sources import PlainFreezer, Record, RefinedFreezer, measure_sources, run_variant
-from holdfast import HierarchicalKMedian
+import data, measure
+from data import LARGE, Data
 
 rng = np.random.default_rng(0)
 rows = rng.normal(size=(30, 2)) * 0.1 + 5.0 * np.arange(30)[:, None] // 10
-data = Data("three groups", "made", lambda: rows)
-by_name = {method.name: method for method in METHODS}
-found = {name: measure_cell(data, by_name[name], QUICK) for name in ("Ward", "tree (eps 1)")}
-found["all"] = measure_cell(data, by_name["Ward"], FULL)
-for name, freezer in (("plain", PlainFreezer), ("refined", RefinedFreezer)):
-    labels, _ = run_variant(
-        name, np.ldexp(rows, -4), 4, 3, lambda places, freezer=freezer: freezer(places, (), Record())
-    )
-    model = HierarchicalKMedian(
-        16, cost="euclidean", refine=name == "refined", max_centers=16, random_state=3
-    ).fit(rows)
-    cuts = [model.hierarchy_.cut(k) for k in (4, 8, 16)]
-    found[name] = all((a == b).all() for a, b in zip(labels, cuts))
-    found[name + " sources"] = measure_sources(data, name, QUICK)["found"]
+many = rng.normal(size=(600, 3)) + 9.0 * rng.integers(0, 4, size=(600, 1))
+measure.DATA = (Data("groups", ("made",), lambda: rows), Data("many", (LARGE,), lambda: many))
+run = lambda *names: measure.measure_cell(measure.Cell(*names))
+quick = lambda *names: measure.measure_cell(measure.Cell(*names, measure.QUICK))
+found = {name: quick("groups", name) for name in ("ward", "tree", "means")}
+found["all"] = run("groups", "ward")
+found["large"] = {name: quick("many", name) for name in ("means", "bisecting_kmeans")}
+cut = np.repeat([0, 1], 300)
+found["cost"] = measure.cost_to_means(many, cut)
+found["by hand"] = sum(
+    float(np.linalg.norm(many[cut == c] - many[cut == c].mean(axis=0), axis=1).sum()) for c in (0, 1)
+)
 print(json.dumps(found))
 """
 
 
 def execute(script: str, *arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(FOLDER), *sys.path])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(FOLDER), str(FOLDER.parent), *sys.path]),
+    }
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         env=environment,
@@ -89,53 +86,85 @@ def execute(script: str, *arguments: str) -> str:
     return done.stdout
 
 
-def test_report_follows_from_the_figures(tmp_path: Path):
-    execute(INVENTED, str(tmp_path))
-    text = (tmp_path / "frontier.md").read_text()
+@pytest.fixture(scope="module")
+def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("frontier")
+    execute(INVENTED, str(folder))
+    return folder
+
+
+def test_report_follows_from_the_figures(invented: Path):
+    text = (invented / "frontier.md").read_text()
     lines = text.splitlines()
-    assert "| refined (eps 0.01) | cost | 0.980 ± 0.005 |  | 1.02 | met |" in lines
-    assert "| refined (eps 0.01) | excess, 1 row | 0.100 ± 0.019 | 0.10 | 0.2 | met |" in lines
-    assert (
-        "| euclidean (eps 0.05) | excess, 1 row | 0.300 ± 0.019 | 0.30 | 0.2 | **MISSED** |"
-        in lines
-    )
-    better = text[text.index("## Where a peer is better") : text.index("## Where the movement")]
+    seven = "0.980 ± 0.005 | 0.980 ± 0.006 | 0.975 | 0.97 | **MISSED** |"
+    assert f"| holdfast means: cost, the paper's seven | {seven}" in lines
+    one = "0.100 ± 0.019 | 0.100 ± 0.020 | 0.14 | 0.08 | met, aim not |"
+    assert f"| holdfast means: excess, 1 row, the paper's seven | {one}" in lines
+    # Movement at 5%: 5 removed, so 1 + 5 / 5 for means and 1 + 30 / 5 for bisecting k-means.
+    assert any(line.startswith("| movement / floor, mean, k = 8, 32 | 2.000") for line in lines)
+    assert any(line.startswith("| movement / bisecting, mean | 0.286") for line in lines)
+    assert any(line.startswith("| cost / bisecting, mean | 0.970") for line in lines)
+    better = text[text.index("## Where a peer is better") : text.index("## Every small")]
     rows = {line.split(" | ")[0]: line.split(" | ")[1:] for line in better.splitlines()}
-    # KMeans beats the plain splits at one row only, and the refined ones nowhere.
-    assert rows["| iris"] == ["KMeans (1 row)", "none |"]
-    assert rows["| uniform"] == [
-        "KMeans (1 row); FasterPAM (1 row, 5%)",
-        "FasterPAM (1 row, 5%) |",
-    ]
-    with (tmp_path / "frontier.csv").open() as file:
+    # k-means beats medoids at one row only, and means nowhere.
+    assert rows["| wine"] == ["none", "k-means (1 row) |"]
+    assert rows["| uniform"][0] == "FasterPAM (1 row, 5%)"
+    assert rows["| flights"] == ["none", "not measured |"]
+    with (invented / "frontier.csv").open() as file:
         table = list(csv.DictReader(file))
-    assert len(table) == 20 * 18 * 3
-    ward = [row for row in table if row["method"] == "Ward"]
-    assert {float(row["cost_ratio"]) for row in ward} == {1.0}
-    assert {float(row["excess_1_row_se"]) for row in ward} == {0.0}
-    assert (tmp_path / "frontier.png").read_bytes().startswith(b"\x89PNG")
+    assert {row["excess_1_row_se"] for row in table if row["method"] == "ward"} == {"0"}
+    for name in ("frontier.png", "large.png"):
+        assert (invented / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_data_that_methods_were_chosen_on_are_named_and_in_no_average(invented: Path):
+    chosen = [
+        row["data"]
+        for row in csv.DictReader((invented / "frontier.csv").read_text().splitlines())
+        if row["chosen_on"] == "means"
+    ]
+    named = {"iris", "iris, raw", "blobs", "nested blobs", "china.jpg patches", "noisy digits"}
+    assert set(chosen) == named
+    (line,) = (
+        line
+        for line in (invented / "frontier.md").read_text().splitlines()
+        if "| means | iris" in line
+    )
+    assert all(name in line for name in named)
+    script = """
+from data import DATA, LARGE, PAPER
+from summary import Table
+table = Table({(d.name, m, d.ks[0]): None for d in DATA for m in METHODS})
+for group in (PAPER, LARGE):
+    assert not any(d.chosen_on for d in table.select(group, judging=True))
+    assert len(table.select(group, judging=True)) == len(table.select(group)) - chosen[group]
+"""
+    setup = "from methods import METHODS as KNOWN\nMETHODS = [m.name for m in KNOWN]\n"
+    execute(setup + "chosen = {'paper': 1, 'large': 2}\n" + script)
 
 
 def test_cells_measure_what_they_say():
     found = json.loads(execute(MEASURED))
-    assert found["plain"] is True
-    assert found["refined"] is True
-    # 30 rows, each deleted once: no sampling error is left. 5% of them are 2.
+    # 30 rows, each removed once: no sampling error is left. 5% of them are 2.
     assert found["all"]["exhaustive"] is True
     assert len(found["all"]["one"][0]) == 30
     assert len(found["all"]["five"][0]) == 100
-    assert len(found["tree (eps 1)"]["one"][0]) == 2
-    for name in ("Ward", "tree (eps 1)", "all"):
+    assert len(found["tree"]["one"][0]) == 2
+    for name in ("ward", "tree", "means", "all"):
         assert found[name]["clusters"] == [[k] * len(found[name]["cost"][0]) for k in (4, 8, 16)]
         assert min(found[name]["one"][2] + found[name]["five"][2]) >= 0.0
-    assert set(found["plain sources"]) == {"boundary", "which cluster", "which center", "all"}
+    for cell in found["large"].values():
+        assert "one" not in cell
+        assert cell["clusters"] == [[k] * 2 for k in (8, 32, 128, 256)]
+        assert all(a > b for a, b in itertools.pairwise(costs[0] for costs in cell["cost"]))
+    assert found["cost"] == pytest.approx(found["by hand"], rel=1e-12)
 
 
 def test_wrong_name_is_told():
     call = [sys.executable, str(FOLDER / "run.py"), "--data", "no such data"]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "--data takes names out of iris; wine" in done.stderr
+    assert "--data takes names out of iris; iris, raw; wine" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["frontier.md", "frontier.csv", "frontier.png"])

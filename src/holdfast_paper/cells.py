@@ -1,78 +1,38 @@
-"""The smallest pieces of work, and where their results are kept.
+"""Pieces of work whose results are kept on disk, so that an interrupted run continues.
 
-A cell is a data set (or one draw of an instance), a method, a parameter and a block of trials. Its
-file is named after everything that its numbers depend on, so a file that is there is the answer,
-whichever run wrote it; it is written under another name first and renamed, so it is whole.
+The experiments, the benchmarks and the frontier all run here. Each result has a file that is named
+after everything the result depends on, so a file that exists is the answer, whichever run wrote it.
+Files are written under another name first and then renamed: a file is complete or not there.
 """
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
+
+from joblib import delayed
 
 from holdfast._machine.files import write_whole
+from holdfast._machine.progress import Progress
+from holdfast._machine.workers import results_of
 
-__all__ = ["Cell", "CellStore", "Stored"]
-
-_FORMAT = 1
+__all__ = ["CellStore", "Stored", "Work", "run_cells"]
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One piece of work.
-
-    Attributes
-    ----------
-    panel : str
-        The figure it is for.
-    kind : {"trials", "all_deletions", "cost", "clusterability", "datasets"}
-    data : str
-    draw : int
-        Number of a synthetic instance.
-    digest : str
-        Of the rows.
-    method : str
-        "" where there is none.
-    series : str
-        "same_seed", "fixed_tree" or "earth_mover"; "" where there is none.
-    delete : int or float
-        0 where nothing is deleted.
-    n_clusters : tuple of int
-    first, last : int
-        Trials (or, for costs, seeds) from `first` to below `last`.
-    trials, repeats : int
-        Of the whole series.
-    seed : int
-    options : tuple of (str, float)
-        What else the numbers depend on.
-    """
-
-    panel: str
-    kind: str
-    data: str
-    digest: str
-    seed: int
-    draw: int = 0
-    method: str = ""
-    series: str = ""
-    delete: float = 0
-    n_clusters: tuple[int, ...] = ()
-    first: int = 0
-    last: int = 0
-    trials: int = 0
-    repeats: int = 0
-    options: tuple[tuple[str, float], ...] = ()
+class Work(Protocol):
+    """A piece of work: hashable; its `repr` says everything that its result depends on."""
 
     @property
-    def key(self) -> str:
-        """Name of its file: readable, then a hash of everything."""
-        record = {**asdict(self), "format": _FORMAT, "holdfast": version("holdfast")}
-        text = json.dumps(record, sort_keys=True)
-        parts = (self.kind, self.data, self.draw, self.method, self.series, self.delete, self.first)
-        readable = "-".join(str(part) for part in parts if part != "")
-        return f"{readable}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    def title(self) -> str:
+        """The readable part of its file's name."""
+        ...
+
+
+W = TypeVar("W", bound=Work)
 
 
 @dataclass(frozen=True)
@@ -81,15 +41,15 @@ class Stored:
 
     Attributes
     ----------
-    cell : Cell
-    result : dict
-        What `compute_cell` returned: numbers and nested lists of them.
+    cell : Work
+    result : Any
+        What was computed: numbers, strings, lists and dicts of them.
     seconds : float
-        What it took.
+        How long it took.
     """
 
-    cell: Cell
-    result: dict[str, Any]
+    cell: Any
+    result: Any
     seconds: float
 
 
@@ -100,26 +60,99 @@ class CellStore:
     Attributes
     ----------
     folder : Path
+    context : str
+        What all results depend on besides their cell, such as the version of the code.
     """
 
     folder: Path
+    context: str = ""
 
-    def path_of(self, cell: Cell) -> Path:
-        """Return where the cell is kept."""
-        return self.folder / cell.panel / f"{cell.key}.json"
+    def path_of(self, cell: Work) -> Path:
+        """Return the path of a cell's file."""
+        digest = hashlib.sha256(f"{self.context} {cell!r}".encode()).hexdigest()
+        readable = re.sub(r"[^\w.]+", "-", cell.title)[:90]
+        return self.folder / f"{readable}-{digest[:16]}.json"
 
-    def write(self, cell: Cell, result: dict[str, Any], seconds: float) -> None:
+    def write(self, cell: Work, result: Any, seconds: float) -> None:
         """Keep a finished cell."""
-        path = self.path_of(cell)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        record = {"cell": asdict(cell), "seconds": seconds, "result": result}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        record = {"cell": repr(cell), "seconds": seconds, "result": result}
         text = json.dumps(record, separators=(",", ":"))
-        write_whole(path, lambda file: file.write(text.encode()))
+        write_whole(self.path_of(cell), lambda file: file.write(text.encode()))
 
-    def read(self, cell: Cell) -> Stored | None:
-        """Return a finished cell; None if it is not there or cannot be read."""
+    def read(self, cell: Work) -> Stored | None:
+        """Return a finished cell; None if its file is missing or damaged."""
         try:
             record = json.loads(self.path_of(cell).read_text())
             return Stored(cell, record["result"], float(record["seconds"]))
         except (FileNotFoundError, ValueError, KeyError):
-            return None  # a damaged file is computed anew
+            return None  # a damaged file is computed again
+
+    def forget(self) -> None:
+        """Remove all finished cells."""
+        for path in self.folder.glob("*.json"):
+            path.unlink()
+
+
+def run_cells(
+    cells: Sequence[W],
+    compute: Callable[[W], Any],
+    store: CellStore,
+    progress: Progress,
+    *,
+    n_jobs: int = 1,
+    effort: Callable[[W], float] = lambda _: 1.0,
+) -> list[Stored]:
+    """Compute the cells that are not stored, those with the largest effort first.
+
+    Parameters
+    ----------
+    cells : sequence of Work
+    compute : callable
+        Cell -> result; runs in worker processes if `n_jobs` is more than 1.
+    store : CellStore
+        Every result is written as soon as it is known.
+    progress : Progress
+        Advances by the effort of each cell.
+    n_jobs : int, default=1
+    effort : callable, optional
+        Cell -> about how long it takes, in any unit. Cells of equal effort keep their order.
+
+    Returns
+    -------
+    list of Stored
+        In the order of `cells`.
+    """
+    found = {cell: stored for cell in cells if (stored := store.read(cell)) is not None}
+    progress.skip(sum(effort(cell) for cell in found))
+    todo = sorted((c for c in dict.fromkeys(cells) if c not in found), key=lambda c: -effort(c))
+    for index in _compute_all(todo, compute, store, n_jobs):
+        stored = store.read(todo[index])
+        if stored is None:
+            raise OSError(f"{store.path_of(todo[index])} was written, but cannot be read.")
+        found[todo[index]] = stored
+        progress.advance(effort(todo[index]))
+    return [found[cell] for cell in cells]
+
+
+def _compute_all(
+    cells: list[W], compute: Callable[[W], Any], store: CellStore, n_jobs: int
+) -> Iterator[int]:
+    """Yield the numbers of cells as they are finished."""
+    if n_jobs == 1 or len(cells) < 2:
+        for i, cell in enumerate(cells):
+            yield _compute_and_store(i, cell, compute, store)
+        return
+    tasks = (delayed(_compute_and_store)(i, c, compute, store) for i, c in enumerate(cells))
+    # One cell at a time to each process: a killed run loses only the cells in flight.
+    with results_of(tasks, n_jobs=n_jobs, pre_dispatch="n_jobs") as results:
+        # Not by "yield from", which would close the results before the block does.
+        for index in results:  # noqa: UP028
+            yield index
+
+
+def _compute_and_store(index: int, cell: W, compute: Callable[[W], Any], store: CellStore) -> int:
+    start = time.perf_counter()
+    result = compute(cell)
+    store.write(cell, result, time.perf_counter() - start)
+    return index

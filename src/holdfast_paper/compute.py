@@ -1,4 +1,4 @@
-"""Cell -> its numbers. Runs in any process; depends on the cell and its rows alone."""
+"""Cell -> its numbers; in any process, from the cell and its rows alone."""
 
 from typing import Any
 
@@ -10,9 +10,8 @@ from holdfast.stability import cost_by_seed
 from holdfast.stability.plan import build_plan, repeat_seeds
 from holdfast.stability.run import limit_threads
 from holdfast.stability.trials import fit_bases, run_block
-from holdfast_paper.cells import Cell
-from holdfast_paper.inputs import Input, InputSource
 from holdfast_paper.methods import build_clusterer, build_estimator
+from holdfast_paper.plan import Cell, Input, InputSource
 
 __all__ = ["compute_cell"]
 
@@ -34,8 +33,13 @@ def compute_cell(cell: Cell, source: InputSource) -> dict[str, Any]:
 
 def _run_trials(cell: Cell, data: Input) -> dict[str, Any]:
     """Delete rows, fit, compare: trials `first` to `last` with every seed."""
-    fixed_tree = cell.series == "fixed_tree"
-    clusterer = build_clusterer(cell.method, data, max(cell.n_clusters), fixed_tree)
+    clusterer = build_clusterer(
+        cell.method,
+        data.X,
+        max(cell.n_clusters),
+        root_box=data.root_box,
+        fixed_tree=cell.series == "fixed_tree",
+    )
     plan = build_plan(
         clusterer,
         data.X,
@@ -50,7 +54,7 @@ def _run_trials(cell: Cell, data: Input) -> dict[str, Any]:
     job, failures = fit_bases(plan, lambda count: None)
     block = run_block(job, [(0, trial) for trial in range(cell.first, cell.last)])
     if failures or block.failures:
-        raise RuntimeError(f"{cell.key}: {[*failures, *block.failures][0]}")
+        raise RuntimeError(f"{cell.title}: {[*failures, *block.failures][0]}")
     return {
         "n_before": data.X.shape[0],
         "n_after": int(block.n_after[0]),
@@ -64,7 +68,7 @@ def _delete_each_row(cell: Cell, data: Input) -> dict[str, Any]:
     # Here: its kernels take a while to load.
     from holdfast.stability.deletions import match_deletions
 
-    estimator = build_estimator(cell.method, data)
+    estimator = build_estimator(cell.method, data.root_box)
     X = np.ascontiguousarray(data.X)
     fixed = cell.series == "fixed_tree"
     matched = [
@@ -87,7 +91,7 @@ def _delete_each_row(cell: Cell, data: Input) -> dict[str, Any]:
 def _measure_costs(cell: Cell, data: Input) -> dict[str, Any]:
     """k-median cost for k = 1 .. max(n_clusters), one curve a seed."""
     ks = list(cell.n_clusters)
-    clusterer = build_clusterer(cell.method, data, max(ks), fixed_tree=False)
+    clusterer = build_clusterer(cell.method, data.X, max(ks), root_box=data.root_box)
     seeds = repeat_seeds(cell.seed, cell.repeats)[cell.first : cell.last]
     return {"costs": cost_by_seed(clusterer, data.X, n_clusters=ks, seeds=seeds).tolist()}
 

@@ -7,9 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast_paper.config import Panel
-from holdfast_paper.inputs import title_of
+from holdfast_paper.label_dots import Dot, freeze_layout, label_dots
 from holdfast_paper.methods import METHODS
+from holdfast_paper.plan import title_of
+from holdfast_paper.records import Record
 from holdfast_paper.style import (
+    LOOKS,
     EndLabel,
     dodge,
     draw_banded_series,
@@ -18,13 +21,12 @@ from holdfast_paper.style import (
     new_figure,
     use_log_scale,
 )
-from holdfast_paper.tidy import Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_panel", "select_series"]
+__all__ = ["draw_panel", "draw_summary", "select_series"]
 
 Records = list[Record]
 Missing = Mapping[str, str]
@@ -41,11 +43,12 @@ _PROTOCOLS: Mapping[str, Mapping[str, Any]] = {
         "zorder": 1.8,
     },
 }
+_LINEAR = 0.01  # smaller moved fractions are drawn on a linear scale, so that 0 can be shown
 _EQ1 = "average sensitivity (Eq. 1), rows"
 
 
 def draw_panel(panel: Panel, records: Records, missing: Missing) -> "dict[str, Figure]":
-    """Draw the figures of a panel, by the name of their files; data sets at hand or not."""
+    """Draw the figures of a panel, by the names of their files; say which data sets are missing."""
     if panel.kind == "sensitivity":
         return _draw_sensitivities(panel, records, missing)
     if panel.kind == "cost":
@@ -115,7 +118,7 @@ def _facets(panel: Panel, records: Records, missing: Missing) -> dict[str, Recor
 
 
 def _say_missing(axes: "Axes") -> None:
-    axes.text(0.5, 0.5, "missing:\ndata set not at hand", ha="center", va="center", color="0.4")
+    axes.text(0.5, 0.5, "missing:\ndata set not found", ha="center", va="center", color="0.4")
     axes.set_xticks([])
     axes.set_yticks([])
 
@@ -181,12 +184,16 @@ def _by_method(rows: Records) -> dict[str, Records]:
     return found
 
 
+def _draw(axes: "Axes", method: str, *columns: NDArray[np.float64], **style: Any) -> EndLabel:
+    return draw_series(axes, method, METHODS[method].title, *columns, **style)
+
+
 def _draw_methods(axes: "Axes", panel: Panel, rows: Records) -> list[EndLabel]:
     found = _by_method(rows)
     labels = []
     for i, (method, chosen) in enumerate(found.items()):
         x, *values = _columns(panel, chosen)
-        labels.append(draw_series(axes, method, dodge(x, i, len(found)), *values))
+        labels.append(_draw(axes, method, dodge(x, i, len(found)), *values))
     return labels
 
 
@@ -197,7 +204,7 @@ def _draw_protocols(axes: "Axes", panel: Panel, rows: Records) -> list[EndLabel]
         for j, (protocol, style) in enumerate(_PROTOCOLS.items()):
             x, *values = _columns(panel, [row for row in chosen if row["protocol"] == protocol])
             x = dodge(x, 2 * i + j, 2 * len(found))
-            label = draw_series(axes, method, x, *values, **style)
+            label = _draw(axes, method, x, *values, **style)
         labels.append(label)
     return labels
 
@@ -221,7 +228,14 @@ def _draw_costs(panel: Panel, records: Records, missing: Missing, relative: bool
             )
             unit = ward if relative else np.ones_like(y)
             label = draw_banded_series(
-                place, method, x, y / unit, low / unit, high / unit, markevery=6
+                place,
+                method,
+                METHODS[method].title,
+                x,
+                y / unit,
+                low / unit,
+                high / unit,
+                markevery=6,
             )
             labels.append(label)
         place.set_xlabel(_X_TITLES["n_clusters"])
@@ -260,4 +274,44 @@ def _draw_bars(panel: Panel, records: Records, missing: Missing) -> "Figure":
         place.margins(y=0.15)
         place.set_xlabel("DBSCAN cluster, by ratio")
         place.set_ylabel("distance")
+    return figure
+
+
+def draw_summary(panel: Panel, records: list[Record]) -> "Figure":
+    """Small dots for each (data set, k), a large one with a name for each method's mean."""
+    figure, (axes,) = new_figure(
+        1, f"{panel.title}: {panel['delete']:.0%} of the rows deleted, k = "
+        + ", ".join(str(k) for k in panel["n_clusters"])
+    )  # fmt: skip
+    figure.set_size_inches(8.0, 5.6)
+    dots: list[Dot] = []
+    small: list[tuple[float, float]] = []
+    for method in METHODS:
+        look = LOOKS[method]
+        rows = [record for record in records if record["method"] == method]
+        if not rows:
+            continue
+        x = np.array([row["cost_ratio"] for row in rows])
+        y = np.array([row["moved_fraction"] for row in rows])
+        axes.scatter(x, y, s=12, marker=look.marker, color=look.color, alpha=0.45, linewidths=0.8)
+        middle = (float(np.exp(np.log(x).mean())), float(y.mean()))
+        axes.scatter(
+            *middle, s=90, marker=look.marker, color=look.color, edgecolors="black", linewidths=0.8,
+            zorder=5,
+        )  # fmt: skip
+        dots.append(Dot(METHODS[method].title, *middle, look.color, bold=True))
+        small += zip(x, y, strict=True)
+    axes.set_xscale("log")
+    ticks = [1.0, 1.1, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+    axes.set_xticks([], minor=True)
+    axes.set_yscale("symlog", linthresh=_LINEAR)
+    axes.set_ylim(bottom=-0.0007)
+    axes.set_yticks(
+        [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5], ["0", "1%", "2%", "5%", "10%", "20%", "50%"]
+    )
+    axes.set_xlabel("k-median cost over the lowest of any method (farther left is better)")
+    axes.set_ylabel("fraction of the remaining rows that change cluster (lower is more stable)")
+    freeze_layout(axes)
+    label_dots(axes, dots, size=8.0, marks=small)
     return figure

@@ -6,22 +6,22 @@ import platform
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from holdfast._machine.files import write_whole
+from holdfast._machine.progress import Progress
 from holdfast.stability.run import check_n_jobs
-from holdfast_paper.cells import CellStore
+from holdfast_paper.cells import CellStore, Stored, run_cells
 from holdfast_paper.claims import Verdict, describe_verdicts, judge_claims
+from holdfast_paper.compute import compute_cell
 from holdfast_paper.config import PANELS, Panel, read_claims, read_panels
-from holdfast_paper.figures import draw_panel, select_series
-from holdfast_paper.inputs import InputSource
-from holdfast_paper.lay_out import LaidOut, lay_out_panel
-from holdfast_paper.run import PanelRun, run_panel
+from holdfast_paper.figures import draw_panel, draw_summary, select_series
+from holdfast_paper.plan import InputSource, LaidOut, estimate_effort, lay_out_panel
+from holdfast_paper.records import Record, join_costs, tidy_panel, write_csv
 from holdfast_paper.style import save_figure, styled
-from holdfast_paper.summary import draw_summary, summarise
-from holdfast_paper.tidy import Record, tidy_panel, write_csv
 
 __all__ = ["SEED", "Reproduction", "reproduce"]
 
@@ -42,7 +42,7 @@ class Reproduction:
     records : dict of str to list of Record
         The points of each figure.
     missing : dict of str to dict
-        For each figure, the data sets that were not at hand, and why.
+        For each figure, the data sets that were not found, and why.
     seconds : dict of str to float
         By the clock, for each figure.
     """
@@ -67,24 +67,24 @@ def reproduce(
 ) -> Reproduction:
     """Run the experiments of [LHBP25]_ and write tables, figures and verdicts.
 
-    Finished cells are kept in ``out/cells``: the same call continues where it was interrupted, and
-    a killed one loses at most the cells in flight.
+    Finished cells are kept in ``out/cells``: after an interruption the same call continues, and a
+    killed run loses only the cells in flight.
 
     Parameters
     ----------
     out : path, default="results"
-        Folder for everything that is written; made if it is not there.
+        Folder for everything that is written; created if it does not exist.
     quick : bool, default=False
         A first look, under three minutes: fewer sizes, deletions and trials.
     data_dir : path, default=None
-        Folder with the data sets that scikit-learn does not carry; None takes HOLDFAST_DATA.
-        Figures of data sets that are not at hand say so.
+        Folder with the data sets that do not come with scikit-learn; None uses HOLDFAST_DATA.
+        Figures say which data sets are missing.
     n_jobs : int, default=-1
-        Processes, -1 for all cores; they never change a number.
+        Number of processes, -1 for all cores. It changes no result.
     panels : list of str, default=None
         Figures to run, of `holdfast_paper.PANELS`; None for all.
     raw : bool, default=False
-        Keep all dimensions of the data sets (standardised, no principal components).
+        Keep all columns of the data sets (standardized, no principal components).
     progress : bool, default=True
         Print the time left and how long each figure took, on standard error.
     seed : int, default=2025
@@ -105,7 +105,7 @@ def reproduce(
     wanted = read_panels(panels, chosen)
     source = InputSource(None if data_dir is None else str(data_dir), raw)
     n_processes = check_n_jobs(n_jobs)
-    store = CellStore(folder / "cells")
+    store = CellStore(folder / "cells", f"holdfast {version('holdfast')}")
     folder.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
     records: dict[str, list[Record]] = {}
@@ -113,16 +113,20 @@ def reproduce(
     seconds: dict[str, float] = {}
     work: dict[str, float] = {}
     for panel in wanted:
+        began = time.perf_counter()
         laid_out = lay_out_panel(panel, source, seed)
         _say_missing(laid_out, missing, progress)
-        run = run_panel(laid_out, store, source, n_processes, progress)
-        seconds[panel.name], work[panel.name] = run.seconds, run.work
-        records[panel.name] = tidy_panel(panel, run.stored)
+        stored = _run_panel(laid_out, store, source, n_processes, progress)
+        records[panel.name] = tidy_panel(panel, stored)
         if panel.kind == "summary":
             _find_others(records, chosen, source, store, seed)
             records[panel.name] = _join(panel, records)
         _write_panel(folder, panel, records[panel.name], missing[panel.name])
-        _say_done(run, progress)
+        seconds[panel.name] = time.perf_counter() - began
+        work[panel.name] = sum(one.seconds for one in stored)
+        if progress:
+            told = f"{panel.name}: {seconds[panel.name]:.1f} s for {len(stored)} cells"
+            print(f"{told}, {work[panel.name]:.1f} s of work in all runs", file=sys.stderr)
     _find_others(records, chosen, source, store, seed)
     verdicts = judge_claims(read_claims(), records, missing)
     about = _describe_run(folder, chosen, raw, seed, panels)
@@ -135,7 +139,7 @@ def reproduce(
     _write_text(folder / "run.json", json.dumps(about, indent=1) + "\n")
     how = (
         f"Made by `{about['command']}` (profile {chosen}, seed {seed}; versions in `run.json`)."
-        + (" Data sets keep all their dimensions." if raw else "")
+        + (" Data sets keep all their columns." if raw else "")
     )
     _write_text(folder / "claims.md", describe_verdicts(verdicts, how))
     if progress:
@@ -148,15 +152,26 @@ def _say_missing(laid_out: LaidOut, missing: dict[str, dict[str, str]], progress
     missing[laid_out.panel.name] = laid_out.missing
     for name, why in laid_out.missing.items():
         if progress and name not in known:
-            print(f"missing: {why} Going on without {name}.", file=sys.stderr)
+            print(f"missing: {why} Continuing without {name}.", file=sys.stderr)
 
 
-def _say_done(run: PanelRun, progress: bool) -> None:
-    if progress:
-        print(
-            f"{run.laid_out.panel.name}: {run.seconds:.1f} s; {run.n_new} of {len(run.stored)} "
-            f"cells new, {run.work:.1f} s of work in all",
-            file=sys.stderr,
+def _run_panel(
+    laid_out: LaidOut, store: CellStore, source: InputSource, n_processes: int, progress: bool
+) -> list[Stored]:
+    """Compute the cells of a panel that are not stored; count estimated seconds of work."""
+    effort = {
+        cell: estimate_effort(cell, source.load(cell.data, cell.draw).X.shape[0])
+        for cell in laid_out.cells
+    }
+    noun = f"s of work for {laid_out.panel.name}, estimated"
+    with Progress(progress, sum(effort.values()), noun) as shown:
+        return run_cells(
+            laid_out.cells,
+            partial(compute_cell, source=source),
+            store,
+            shown,
+            n_jobs=n_processes,
+            effort=effort.__getitem__,
         )
 
 
@@ -174,8 +189,8 @@ def _find_others(
 def _join(panel: Panel, records: dict[str, list[Record]]) -> list[Record]:
     both = (panel["sensitivity"], panel["cost"])
     if not all(name in records for name in both):
-        return []  # neither asked for nor found: nothing to summarise
-    return summarise(panel, records[both[0]], records[both[1]])
+        return []  # neither asked for nor found: nothing to join
+    return join_costs(panel, records[both[0]], records[both[1]])
 
 
 def _write_panel(
@@ -211,7 +226,7 @@ def _dataset_table(records: list[Record], missing: dict[str, str]) -> str:
             f"| {r['data']} | {paper} | {r['rows']} x {r['columns']} | {r['classes'] or ''} | "
             f"{r['prepared_rows']} x {r['prepared_columns']} |"
         )
-    lines += [f"| {name} | | missing: not at hand | | |" for name in missing]
+    lines += [f"| {name} | | missing: not found | | |" for name in missing]
     return "\n".join(lines) + "\n"
 
 

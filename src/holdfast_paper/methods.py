@@ -1,31 +1,20 @@
-"""The methods that figures compare: what each one is, and how it looks in every figure."""
+"""The methods that the paper's figures compare: those of the registry, and variants of the tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from holdfast.clusterers import (
-    Clusterer,
-    as_clusterer,
-    average_linkage,
-    complete_linkage,
-    single_linkage,
-    ward_linkage,
-)
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.clusterers import Clusterer, as_clusterer
+from holdfast.clusterers.registry import METHODS as REGISTRY
 from holdfast.estimator import HierarchicalKMedian
 from holdfast_paper.fixed_tree import FixedTreeClusterer, RebuiltTreeClusterer
-from holdfast_paper.inputs import Input
 from holdfast_paper.unshifted import UnshiftedKMedian
 
 __all__ = ["METHODS", "Method", "build_clusterer", "build_estimator"]
-
-_LINKAGES = {
-    "single": single_linkage,
-    "complete": complete_linkage,
-    "average": average_linkage,
-    "ward": ward_linkage,
-}
 
 
 @dataclass(frozen=True)
@@ -34,79 +23,110 @@ class Method:
 
     Attributes
     ----------
-    label : str
-    parameters : dict or None
-        Of `HierarchicalKMedian`; None for a linkage.
-    color, marker : str
-        Colors are told apart with any kind of color vision (Okabe and Ito; the epsilons from dark
-        to light); markers and dashes tell the lines apart in grey.
-    dashes : tuple
-        As matplotlib takes them; empty for a solid line.
+    base : str
+        Its name in the registry.
+    epsilon : float or None
+        Of the tree; None for the base's own.
+    shifted : bool
+        Whether the grid of the tree is shifted at random.
     effort : float
-        Rough seconds of a fit of a million rows, were time linear; only for the time left.
+        About how many seconds a fit of a million rows would take if time were linear. Only the time
+        left is estimated from it.
     """
 
-    label: str
-    parameters: Mapping[str, Any] | None
-    color: str
-    marker: str
-    dashes: tuple[float, ...] = ()
+    base: str
+    epsilon: float | None = None
+    shifted: bool = True
     effort: float = 4.0
 
     @property
+    def title(self) -> str:
+        """The name in tables and figures."""
+        epsilon = "" if self.epsilon is None else f", ε={self.epsilon:g}"
+        return REGISTRY[self.base].title + epsilon + ("" if self.shifted else ", no shift")
+
+    @property
     def is_tree(self) -> bool:
-        """Whether it works on the tree cost."""
-        return self.parameters is not None and self.parameters.get("method", "tree") == "tree"
+        """Whether it works on the randomly shifted tree."""
+        return self.base in ("tree", "clnss")
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether all seeds give the same clusters."""
+        return self.base in ("single", "complete", "average", "ward") or not self.shifted
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "alg2_1": Method("Alg. 2, ε=1", {"epsilon": 1.0}, "#08306B", "o"),
-        "alg2_10": Method("Alg. 2, ε=10", {"epsilon": 10.0}, "#0072B2", "s", (5, 1.5)),
-        "alg2_100": Method("Alg. 2, ε=100", {"epsilon": 100.0}, "#3E9BDB", "*", (2, 1.5)),
-        "alg2_1000": Method("Alg. 2, ε=1000", {"epsilon": 1000.0}, "#7CC0EE", "D", (1, 1)),
-        "clnss": Method("CLNSS", {"epsilon": 0.0}, "#009E73", "^"),
-        "clnss_unshifted": Method(
-            "CLNSS, no shift", {"epsilon": 0.0}, "#004D3B", "x", (4, 1, 1, 1)
-        ),
-        "euclidean": Method("medoids", {"method": "medoids"}, "#D55E00", "P", effort=120.0),
-        "single": Method("single", None, "#000000", "v", (1, 1.5), effort=10.0),
-        "complete": Method("complete", None, "#777777", "X", (6, 2), effort=40.0),
-        "average": Method("average", None, "#E69F00", "<", (3, 1, 1, 1), effort=40.0),
-        "ward": Method("Ward", None, "#CC79A7", ">", effort=25.0),
+        "tree_1": Method("tree", 1.0),
+        "tree_10": Method("tree", 10.0),
+        "tree_100": Method("tree", 100.0),
+        "tree_1000": Method("tree", 1000.0),
+        "clnss": Method("clnss"),
+        "clnss_unshifted": Method("clnss", shifted=False),
+        "medoids": Method("medoids", effort=120.0),
+        "means": Method("means", effort=120.0),
+        "single": Method("single", effort=10.0),
+        "complete": Method("complete", effort=40.0),
+        "average": Method("average", effort=40.0),
+        "ward": Method("ward", effort=25.0),
     }
 )
 """All methods by the name that configuration files use."""
 
+RootBox = tuple[NDArray[np.float64], float]
 
-def build_clusterer(name: str, data: Input, max_clusters: int, fixed_tree: bool) -> Clusterer:
-    """Make the clusterer of a method for one input.
+
+def build_estimator(name: str, root_box: RootBox | None = None) -> HierarchicalKMedian:
+    """Build the estimator of one of this library's methods.
+
+    Parameters
+    ----------
+    name : str
+    root_box : tuple of (corner, side) or None
+        The root cube of the tree without a random shift.
+    """
+    method = METHODS[name]
+    epsilon: Any = method.epsilon
+    if epsilon is None:
+        epsilon = 0.0 if method.base == "clnss" else "auto"
+    if not method.shifted:
+        return UnshiftedKMedian(1, epsilon=epsilon, root_box=root_box)
+    if method.is_tree:
+        return HierarchicalKMedian(1, method="tree", epsilon=epsilon)
+    return HierarchicalKMedian(1, method=method.base, epsilon=epsilon)  # type: ignore[arg-type]
+
+
+def build_clusterer(
+    name: str,
+    X: NDArray[np.float64],
+    max_clusters: int,
+    *,
+    root_box: RootBox | None = None,
+    fixed_tree: bool = False,
+) -> Clusterer:
+    """Build the clusterer of a method.
 
     Parameters
     ----------
     name : str
         One of `METHODS`.
-    data : Input
-        Its bounds place the fixed tree; its root box is that of CLNSS without a shift.
+    X : ndarray of shape (n_rows, n_features), dtype float64
+        All rows; their bounds place the fixed tree.
     max_clusters : int
         The largest k that will be cut.
-    fixed_tree : bool
-        Whether the tree is that of all rows, whatever rows are fitted.
+    root_box : tuple of (corner, side) or None
+        The root cube of the tree without a random shift.
+    fixed_tree : bool, default=False
+        Whether the tree is that of all rows, whichever rows are fitted.
     """
-    if METHODS[name].parameters is None:
-        return _LINKAGES[name]()
-    estimator, label = build_estimator(name, data), METHODS[name].label
-    if not METHODS[name].is_tree:
-        return as_clusterer(estimator, name=label, max_clusters=max_clusters)
-    settings = estimator.set_params(max_centers=max_clusters)._settings_for(data.X)
+    method = METHODS[name]
+    if method.base not in ("tree", "clnss", "medoids", "means"):
+        return REGISTRY[method.base].build()
+    estimator = build_estimator(name, root_box)
+    if not method.is_tree:
+        return as_clusterer(estimator, name=method.title, max_clusters=max_clusters)
+    settings = estimator.set_params(max_centers=max_clusters)._settings_for(X)
     if fixed_tree:
-        return FixedTreeClusterer(settings, label, data.X.min(axis=0), data.X.max(axis=0))
-    return RebuiltTreeClusterer(settings, label)
-
-
-def build_estimator(name: str, data: Input) -> HierarchicalKMedian:
-    """Make the estimator of a method of this library."""
-    parameters = METHODS[name].parameters or {}
-    if name == "clnss_unshifted":
-        return UnshiftedKMedian(1, root_box=data.root_box, **parameters)
-    return HierarchicalKMedian(1, **{"method": "tree", **parameters})
+        return FixedTreeClusterer(settings, method.title, X.min(axis=0), X.max(axis=0))
+    return RebuiltTreeClusterer(settings, method.title)

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from holdfast_paper.tidy import Record
+from holdfast_paper.records import Record
 
-__all__ = ["SENSITIVITY_RULES", "Claim", "NotMeasured", "Outcome", "Records"]
+__all__ = ["SENSITIVITY_RULES", "Claim", "NotMeasured", "Outcome", "Records", "Rule"]
 
 Claim = Mapping[str, Any]
 Records = list[Record]
-_EQUAL = 1e-12  # shares that differ by rounding only
+_EQUAL = 1e-12  # fractions that differ by rounding only
 
 
 class NotMeasured(LookupError):
@@ -67,7 +67,7 @@ def grows(claim: Claim, records: Records) -> Outcome:
 
 
 def stays_low(claim: Claim, records: Records) -> Outcome:
-    """Judge whether at the largest n, one of the methods is at most a share of a reference."""
+    """Judge whether at the largest n, one of the methods is at most a fraction of a reference."""
     reference = _select(records, claim["reference"])[-1]
     best: tuple[float, float, str] | None = None
     shown = []
@@ -75,15 +75,15 @@ def stays_low(claim: Claim, records: Records) -> Outcome:
         last = _select(records, method)[-1]
         ratio = last["sensitivity"] / reference["sensitivity"]
         error = last["standard_error"] / reference["sensitivity"]
-        shown.append(f"{last['label']} {_with_error(last)}")
+        shown.append(f"{last['title']} {_with_error(last)}")
         if best is None or ratio < best[0]:
-            best = (ratio, error, last["label"])
+            best = (ratio, error, last["title"])
     assert best is not None
     figures = (
         f"at n = {reference['n_rows']}: {', '.join(shown)}; "
-        f"{reference['label']} {_with_error(reference)}"
+        f"{reference['title']} {_with_error(reference)}"
     )
-    return Outcome(claim["share"] - best[0], best[1], figures)
+    return Outcome(claim["fraction"] - best[0], best[1], figures)
 
 
 def at_most(claim: Claim, records: Records) -> Outcome:
@@ -94,7 +94,7 @@ def at_most(claim: Claim, records: Records) -> Outcome:
     )
     error = worst["standard_error"] / 2.0
     figures = (
-        f"largest: {worst['label']} at k = {worst['n_clusters']}, {worst['moved']:.1f} ± {error:.1f} "
+        f"largest: {worst['title']} at k = {worst['n_clusters']}, {worst['moved']:.1f} ± {error:.1f} "
         f"moved rows (Eq. 1: {_with_error(worst)})"
     )
     return Outcome(claim["limit"] - worst["moved"], error, figures)
@@ -104,7 +104,7 @@ def smoother(claim: Claim, records: Records) -> Outcome:
     """Judge whether curves over k are smoother in the order of the methods."""
     found = [_roughness(_select(records, method)) for method in claim["methods"]]
     steps = [(a[0] - b[0], float(np.hypot(a[1], b[1]))) for a, b in itertools.pairwise(found)]
-    labels = [_select(records, method)[0]["label"] for method in claim["methods"]]
+    labels = [_select(records, method)[0]["title"] for method in claim["methods"]]
     figures = "roughness " + ", ".join(
         f"{label} {value:.2f} ± {error:.2f}"
         for label, (value, error) in zip(labels, found, strict=True)
@@ -133,74 +133,74 @@ def _bend(curve: NDArray[np.float64]) -> float:
 def slightly_worse(claim: Claim, records: Records) -> Outcome:
     """Judge whether a method moves more than another method, by no more than a limit."""
     first, second = _pair(claim, records, claim["method"], claim["other"])
-    gap = float((_column(first, "moved_share") - _column(second, "moved_share")).mean())
+    gap = float((_column(first, "moved_fraction") - _column(second, "moved_fraction")).mean())
     error = _mean_error(first, second)
     figures = (
-        f"mean moved share {_mean_share(first):.4f} against {_mean_share(second):.4f}; "
+        f"mean moved fraction {_mean_fraction(first):.4f} against {_mean_fraction(second):.4f}; "
         f"difference {gap:.4f} ± {error:.4f} over {len(first)} pairs"
     )
     return Outcome(min(gap, claim["limit"] - gap), error, figures)
 
 
 def steadier(claim: Claim, records: Records) -> Outcome:
-    """Judge whether a method moves no more than each of the others, in a share of all pairs."""
+    """Judge whether a method moves no more than each of the others, in a fraction of all pairs."""
     margins, shown = [], []
     for other in claim["others"]:
         first, second = _pair(claim, records, claim["method"], other)
-        gap = _column(first, "moved_share") - _column(second, "moved_share")
-        share = float((gap <= _EQUAL).mean())
-        error = _share_error(-gap, _gap_errors(first, second))
-        margins.append((share - claim["share"], error))
+        gap = _column(first, "moved_fraction") - _column(second, "moved_fraction")
+        fraction = float((gap <= _EQUAL).mean())
+        error = _fraction_error(-gap, _gap_errors(first, second))
+        margins.append((fraction - claim["fraction"], error))
         shown.append(
-            f"{second[0]['label']}: in {share:.0%} ± {error:.0%} of {len(first)} pairs, mean moved share "
-            f"{_mean_share(first):.4f} against {_mean_share(second):.4f} "
+            f"{second[0]['title']}: in {fraction:.0%} ± {error:.0%} of {len(first)} pairs, mean moved fraction "
+            f"{_mean_fraction(first):.4f} against {_mean_fraction(second):.4f} "
             f"(± {_mean_error(first, second):.4f})"
         )
     return Outcome(*min(margins), "; ".join(shown))
 
 
 def falls(claim: Claim, records: Records) -> Outcome:
-    """Judge whether the mean moved share falls in the order of the methods."""
+    """Judge whether the mean moved fraction falls in the order of the methods."""
     steps, shown = [], []
     for before, after in zip(claim["methods"], claim["methods"][1:], strict=False):
         first, second = _pair(claim, records, before, after)
-        steps.append((_mean_share(first) - _mean_share(second), _mean_error(first, second)))
+        steps.append((_mean_fraction(first) - _mean_fraction(second), _mean_error(first, second)))
         shown.append(
-            f"{second[0]['label']} {_mean_share(second):.4f} after {first[0]['label']} "
-            f"{_mean_share(first):.4f} (difference ± {steps[-1][1]:.4f})"
+            f"{second[0]['title']} {_mean_fraction(second):.4f} after {first[0]['title']} "
+            f"{_mean_fraction(first):.4f} (difference ± {steps[-1][1]:.4f})"
         )
-    return Outcome(*min(steps), "mean moved share " + "; ".join(shown))
+    return Outcome(*min(steps), "mean moved fraction " + "; ".join(shown))
 
 
 def overlap(claim: Claim, records: Records) -> Outcome:
-    """Judge whether moved shares of the methods differ little in a share of all pairs."""
+    """Judge whether moved fractions of the methods differ little in a fraction of all pairs."""
     rows = [_pair(claim, records, claim["methods"][0], method)[1] for method in claim["methods"]]
-    table = np.array([_column(one, "moved_share") for one in rows])
-    errors = np.array([_column(one, "moved_share_error") for one in rows])
+    table = np.array([_column(one, "moved_fraction") for one in rows])
+    errors = np.array([_column(one, "moved_fraction_error") for one in rows])
     spread = np.ptp(table, axis=0)
     ends, pairs = (table.argmin(axis=0), table.argmax(axis=0)), np.arange(spread.size)
-    error = _share_error(
+    error = _fraction_error(
         claim["limit"] - spread, np.hypot(errors[ends[0], pairs], errors[ends[1], pairs])
     )
-    share = float((spread <= claim["limit"]).mean())
+    fraction = float((spread <= claim["limit"]).mean())
     worst = rows[0][int(spread.argmax())]
     figures = (
-        f"within {claim['limit']} in {share:.0%} ± {error:.0%} of {spread.size} pairs; largest difference "
+        f"within {claim['limit']} in {fraction:.0%} ± {error:.0%} of {spread.size} pairs; largest difference "
         f"{spread.max():.4f} ({worst['data']}, delete {worst['delete']}), typical standard error "
         f"{errors.mean():.4f}"
     )
-    return Outcome(share - claim["share"], error, figures)
+    return Outcome(fraction - claim["fraction"], error, figures)
 
 
 def low_for_every_k(claim: Claim, records: Records) -> Outcome:
-    """Judge whether the moved share is low for each k."""
+    """Judge whether the moved fraction is low for each k."""
     means = [_by_k(records, method) for method in claim["methods"]]
     value, error = max(found for by_k in means for found in by_k.values())
     return Outcome(claim["limit"] - value, error, _describe_ks(records, claim["methods"]))
 
 
 def high_for_some_k(claim: Claim, records: Records) -> Outcome:
-    """Judge whether each method has a k at which the moved share is not low."""
+    """Judge whether each method has a k at which the moved fraction is not low."""
     worst = [max(_by_k(records, method).values()) for method in claim["methods"]]
     value, error = min(worst)
     return Outcome(value - claim["limit"], error, _describe_ks(records, claim["methods"]))
@@ -211,8 +211,8 @@ def _by_k(records: Records, method: str) -> dict[int, tuple[float, float]]:
     found = {}
     for k in sorted({row["n_clusters"] for row in rows}):
         chosen = [row for row in rows if row["n_clusters"] == k]
-        error = float(np.sqrt((_column(chosen, "moved_share_error") ** 2).sum())) / len(chosen)
-        found[k] = (_mean_share(chosen), error)
+        error = float(np.sqrt((_column(chosen, "moved_fraction_error") ** 2).sum())) / len(chosen)
+        found[k] = (_mean_fraction(chosen), error)
     return found
 
 
@@ -223,8 +223,8 @@ def _describe_ks(records: Records, methods: list[str]) -> str:
             f"{mean:.3f} ± {error:.3f} (k = {k})"
             for k, (mean, error) in _by_k(records, method).items()
         )
-        shown.append(f"{_select(records, method)[0]['label']} {values}")
-    return "moved share: " + "; ".join(shown)
+        shown.append(f"{_select(records, method)[0]['title']} {values}")
+    return "moved fraction: " + "; ".join(shown)
 
 
 def _select(records: Records, method: str) -> Records:
@@ -260,13 +260,13 @@ def _column(rows: Records, key: str) -> NDArray[np.float64]:
     return np.array([row[key] for row in rows], dtype=np.float64)
 
 
-def _mean_share(rows: Records) -> float:
-    return float(_column(rows, "moved_share").mean())
+def _mean_fraction(rows: Records) -> float:
+    return float(_column(rows, "moved_fraction").mean())
 
 
 def _gap_errors(first: Records, second: Records) -> NDArray[np.float64]:
     errors: NDArray[np.float64] = np.hypot(
-        _column(first, "moved_share_error"), _column(second, "moved_share_error")
+        _column(first, "moved_fraction_error"), _column(second, "moved_fraction_error")
     )
     return errors
 
@@ -276,8 +276,8 @@ def _mean_error(first: Records, second: Records) -> float:
     return float(np.sqrt((_gap_errors(first, second) ** 2).sum())) / len(first)
 
 
-def _share_error(gaps: NDArray[np.float64], errors: NDArray[np.float64]) -> float:
-    """Estimate the error of the share of points whose gap is at least 0, points as independent.
+def _fraction_error(gaps: NDArray[np.float64], errors: NDArray[np.float64]) -> float:
+    """Estimate the error of the fraction of points whose gap is at least 0, points as independent.
 
     Each point is on its side with the probability that a normal error leaves it there.
     """
@@ -290,7 +290,9 @@ def _with_error(record: Record) -> str:
     return f"{record['sensitivity']:.1f} ± {record['standard_error']:.1f}"
 
 
-SENSITIVITY_RULES: Mapping[str, Callable[[Claim, Records], Outcome]] = MappingProxyType(
+Rule = Callable[[Claim, Records], Outcome]
+
+SENSITIVITY_RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "grows": grows,
         "stays_low": stays_low,

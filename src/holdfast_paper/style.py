@@ -1,27 +1,30 @@
-"""One look for all figures: sizes, labels at the ends of lines, files.
+"""One style for all figures, of the experiments and of the benchmarks.
 
 Methods differ by color, by marker and by dashes, so that they can be told apart with any color
-vision and in grey. Labels stand at the ends of lines; a thin leader shows which.
+vision and in gray. Labels stand at the ends of lines, with a thin leader to their line.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.files import write_whole
-from holdfast_paper.methods import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = [
+    "LOOKS",
     "EndLabel",
+    "Look",
     "darken",
     "dodge",
     "draw_banded_series",
@@ -53,6 +56,53 @@ _RULES: Any = {
 
 
 @dataclass(frozen=True)
+class Look:
+    """How a method is drawn.
+
+    Attributes
+    ----------
+    color, marker : str
+    dashes : tuple of float
+        As matplotlib takes them; empty for a solid line.
+    """
+
+    color: str
+    marker: str
+    dashes: tuple[float, ...] = ()
+
+
+LOOKS: Mapping[str, Look] = MappingProxyType(
+    {
+        # Colors of Okabe and Ito; the epsilons of the tree from dark to light.
+        "means": Look("#D55E00", "p"),
+        "medoids": Look("#7A0177", "P", (6, 1)),
+        "tree": Look("#0072B2", "s"),
+        "tree_1": Look("#08306B", "o"),
+        "tree_10": Look("#0072B2", "s", (5, 1.5)),
+        "tree_100": Look("#3E9BDB", "*", (2, 1.5)),
+        "tree_1000": Look("#7CC0EE", "D", (1, 1)),
+        "clnss": Look("#009E73", "^"),
+        "clnss_unshifted": Look("#004D3B", "x", (4, 1, 1, 1)),
+        "single": Look("#000000", "v", (1, 1.5)),
+        "complete": Look("#777777", "X", (6, 2)),
+        "average": Look("#E69F00", "<", (3, 1, 1, 1)),
+        "ward": Look("#CC79A7", ">"),
+        "bisecting_kmeans": Look("#000000", "D"),
+        "kmeans": Look("#555555", "h"),
+        "minibatch_kmeans": Look("#777777", "H", (4, 1.5)),
+        "birch": Look("#777777", "^"),
+        "hdbscan": Look("#999999", "x"),
+        "fast_hdbscan": Look("#999999", "+"),
+        "evoc": Look("#8C6D31", "d"),
+        "fasterpam": Look("#555555", "8"),
+        "genie": Look("#E69F00", "s"),
+        "naive": Look("#000000", "x"),
+    }
+)
+"""How every method is drawn, in all figures."""
+
+
+@dataclass(frozen=True)
 class EndLabel:
     """A name for the end of a line."""
 
@@ -64,7 +114,7 @@ class EndLabel:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw in the common style; a clear error where matplotlib is missing."""
+    """Draw in the common style; raise a clear error if matplotlib is missing."""
     try:
         from matplotlib import rc_context
     except ImportError as error:
@@ -103,7 +153,7 @@ def use_log_scale(axes: "Axes") -> None:
 
 def line_style(method: str) -> dict[str, Any]:
     """Color, marker and dashes of a method."""
-    look = METHODS[method]
+    look = LOOKS[method]
     dashes = (0, look.dashes) if look.dashes else "-"
     return {"color": look.color, "marker": look.marker, "linestyle": dashes}
 
@@ -111,6 +161,7 @@ def line_style(method: str) -> dict[str, Any]:
 def draw_series(
     axes: "Axes",
     method: str,
+    title: str,
     x: NDArray[np.float64],
     y: NDArray[np.float64],
     low: NDArray[np.float64],
@@ -122,15 +173,16 @@ def draw_series(
     Intervals are thin bars: bands of ten methods would cover each other and the lines.
     """
     style = {**line_style(method), "markersize": 3.8, "linewidth": 1.1, **changes}
-    color = METHODS[method].color
+    color = LOOKS[method].color
     axes.vlines(x, low, high, color=color, linewidth=0.7, alpha=0.6, zorder=1.5)
     axes.plot(x, y, **style)
-    return EndLabel(METHODS[method].label, float(x[-1]), float(y[-1]), color)
+    return EndLabel(title, float(x[-1]), float(y[-1]), color)
 
 
 def draw_banded_series(
     axes: "Axes",
     method: str,
+    title: str,
     x: NDArray[np.float64],
     y: NDArray[np.float64],
     low: NDArray[np.float64],
@@ -139,10 +191,10 @@ def draw_banded_series(
 ) -> EndLabel:
     """Draw a line of many points with its 95% band, which must be narrow."""
     style = {**line_style(method), "markersize": 3.8, "linewidth": 1.1, **changes}
-    color = METHODS[method].color
+    color = LOOKS[method].color
     axes.plot(x, y, **style)
     axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
-    return EndLabel(METHODS[method].label, float(x[-1]), float(y[-1]), color)
+    return EndLabel(title, float(x[-1]), float(y[-1]), color)
 
 
 def dodge(x: NDArray[np.float64], i: int, n: int) -> NDArray[np.float64]:
@@ -203,13 +255,14 @@ def _spread(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def save_figure(figure: "Figure", folder: Path, name: str) -> None:
-    """Write PNG and SVG, whole or not at all, without a date."""
-    write_whole(
-        folder / f"{name}.png",
-        lambda file: figure.savefig(file, format="png", dpi=130, metadata={"Software": None}),
-    )
-    write_whole(
-        folder / f"{name}.svg",
-        lambda file: figure.savefig(file, format="svg", metadata={"Date": None}),
-    )
+def save_figure(
+    figure: "Figure", folder: Path, name: str, formats: Sequence[str] = ("png", "svg")
+) -> None:
+    """Write the figure's files, without a date; each file is complete or not there."""
+    dates: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}}
+
+    def write(file: Any, kind: str) -> None:
+        figure.savefig(file, format=kind, dpi=130, metadata=dates[kind])
+
+    for kind in formats:
+        write_whole(folder / f"{name}.{kind}", partial(write, kind=kind))

@@ -18,7 +18,7 @@ import pytest
 
 from holdfast import HierarchicalKMedian, average_sensitivity
 from holdfast.clusterers import single_linkage
-from holdfast_paper.datasets import make_clnss_instance, make_growing_line
+from holdfast_paper.instances import make_clnss_instance, make_growing_line
 from holdfast_paper.unshifted import UnshiftedKMedian
 
 SIZES = (50, 100, 150, 200, 250, 300)

@@ -28,7 +28,7 @@ from sklearn.datasets import make_regression
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import HierarchicalKMedian, average_sensitivity
-from holdfast_paper.datasets import make_clnss_instance
+from holdfast_paper.instances import make_clnss_instance
 
 CONSTANT = 8.0
 PAPER_CONSTANT = 1.5

@@ -27,7 +27,7 @@ from scipy.spatial.distance import cdist
 from holdfast import average_sensitivity
 from holdfast.clusterers import single_linkage
 from holdfast.stability import SensitivityResult
-from holdfast_paper.datasets import ClusteredRows, make_well_clusterable
+from holdfast_paper.instances import ClusteredRows, make_well_clusterable
 
 INSTANCES = 100
 OUTSIDE_INSTANCES = 60

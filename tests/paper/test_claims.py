@@ -1,4 +1,4 @@
-"""Claims: what *close* means where shares are counted, and that each verdict has a sentence."""
+"""Claims: what *close* means where fractions are counted, and that each verdict has a sentence."""
 
 import re
 from pathlib import Path
@@ -8,38 +8,40 @@ import pytest
 
 from holdfast_paper.claims import UNEXPLAINED, describe_verdicts, judge_claims
 from holdfast_paper.config import read_claims
-from holdfast_paper.rules import SENSITIVITY_RULES, _share_error
+from holdfast_paper.rules import SENSITIVITY_RULES, _fraction_error
 
 PAGE = (Path(__file__).parents[2] / "results" / "claims.md").read_text(encoding="utf-8")
 
 
-def record(method: str, data: str, share: float, error: float) -> dict:
+def record(method: str, data: str, fraction: float, error: float) -> dict:
     return {
-        "method": method, "label": method, "data": data, "delete": 1, "n_clusters": 4,
-        "moved_share": share, "moved_share_error": error,
+        "method": method, "title": method, "data": data, "delete": 1, "n_clusters": 4,
+        "moved_fraction": fraction, "moved_fraction_error": error,
     }  # fmt: skip
 
 
-def test_error_of_a_share_is_its_spread_over_repeats():
+def test_error_of_a_fraction_is_its_spread_over_repeats():
     rng = np.random.default_rng(11)
     gaps = np.array([-0.03, -0.01, 0.0, 0.004, 0.02, 0.5, -0.5])
     errors = np.array([0.02, 0.01, 0.01, 0.01, 0.02, 0.1, 0.0])
     drawn = gaps + errors * rng.normal(size=(200_000, gaps.size))
     # 200,000 draws: the standard deviation is known to 0.2%.
-    assert _share_error(gaps, errors) == pytest.approx((drawn >= 0.0).mean(axis=1).std(), rel=0.01)
-    assert _share_error(gaps, 0.0 * errors) == 0.0
+    assert _fraction_error(gaps, errors) == pytest.approx(
+        (drawn >= 0.0).mean(axis=1).std(), rel=0.01
+    )
+    assert _fraction_error(gaps, 0.0 * errors) == 0.0
 
 
 @pytest.mark.parametrize(("error", "close"), [(0.0001, False), (0.05, True)])
-def test_shares_are_close_only_where_pairs_are_unsure(error, close):
+def test_fractions_are_close_only_where_pairs_are_unsure(error, close):
     gaps = [-0.02] * 5 + [0.02] * 5  # steadier in half of the pairs
-    rows = [record("ours", f"set {i}", 0.1 + gap, error) for i, gap in enumerate(gaps)]
+    rows = [record("first", f"set {i}", 0.1 + gap, error) for i, gap in enumerate(gaps)]
     rows += [record("other", f"set {i}", 0.1, error) for i in range(10)]
-    claim = {"id": "x", "method": "ours", "others": ["other"], "share": 0.75}
+    claim = {"id": "x", "method": "first", "others": ["other"], "fraction": 0.75}
     outcome = SENSITIVITY_RULES["steadier"](claim, rows)
     assert outcome.margin == pytest.approx(-0.25)
     assert (abs(outcome.margin) < 2.0 * outcome.error) is close
-    claim = {"id": "x", "methods": ["ours", "other"], "limit": 0.03, "share": 0.9}
+    claim = {"id": "x", "methods": ["first", "other"], "limit": 0.03, "fraction": 0.9}
     outcome = SENSITIVITY_RULES["overlap"](claim, rows)
     assert outcome.margin == pytest.approx(0.1)
     assert (abs(outcome.margin) < 2.0 * outcome.error) is close
@@ -48,10 +50,10 @@ def test_shares_are_close_only_where_pairs_are_unsure(error, close):
 def test_an_outcome_without_an_explanation_says_so():
     claim = {
         "id": "x", "statement": "S.", "criterion": "C.", "rule": "steadier", "panel": "p",
-        "method": "ours", "others": ["other"], "share": 0.75, "because": {"holds": "Why."},
+        "method": "first", "others": ["other"], "fraction": 0.75, "because": {"holds": "Why."},
     }  # fmt: skip
-    for share, sentence in ((0.0, "Why."), (0.2, UNEXPLAINED)):
-        rows = [record("ours", "set", share, 0.0), record("other", "set", 0.1, 0.0)]
+    for moved, sentence in ((0.0, "Why."), (0.2, UNEXPLAINED)):
+        rows = [record("first", "set", moved, 0.0), record("other", "set", 0.1, 0.0)]
         page = describe_verdicts(judge_claims([claim], {"p": rows}, {}), "")
         assert page.endswith(f"\n- {sentence}\n")
 

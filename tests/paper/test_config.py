@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from holdfast_paper.__main__ import main
-from holdfast_paper.claims import _RULES
+from holdfast_paper.claims import RULES
 from holdfast_paper.config import (
     PANELS,
     PROFILES,
@@ -20,7 +20,7 @@ title = "t"
 kind = "sensitivity"
 x = "delete"
 data = ["iris"]
-methods = ["alg2_1"]
+methods = ["tree_1"]
 n_clusters = [4]
 delete = [1]
 trials = 5
@@ -57,7 +57,7 @@ def test_every_claim_has_a_criterion_and_a_rule():
     assert {claim["id"][0] for claim in claims} == set("1234567")
     for claim in claims:
         assert claim["criterion"]
-        assert claim["rule"] in _RULES
+        assert claim["rule"] in RULES
         assert claim["panel"] in PANELS
 
 
@@ -83,7 +83,7 @@ def test_profile_and_series_change_what_they_name(tmp_path):
         (("trials = 5", "trials = 0"), r"trials must be an integer of at least 1; got 0"),
         (("trials = 5\n", ""), r"the key 'trials' is missing"),
         (('"sensitivity"', '"stability"'), r"kind must be one of .*got 'stability'"),
-        (('["alg2_1"]', '["alg3"]'), r"methods must be among .*got 'alg3'"),
+        (('["tree_1"]', '["alg3"]'), r"methods must be among .*got 'alg3'"),
         (('data = ["iris"]', "data = []"), r"data must be a list with something in it"),
         (('x = "delete"', 'x = "rows"'), r"x must be .*got 'rows'"),
         (("repeats = 2", "repeats = 2\n[earth_mover]\noutputs = 3"), r"\[earth_mover\] takes"),

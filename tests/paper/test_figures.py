@@ -1,4 +1,4 @@
-"""Names in figures: each at its own dot or line, none on another; looks that differ in grey."""
+"""Names in figures: each at its own dot or line, none on another; looks that differ in gray."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from holdfast_paper.config import read_panels
 from holdfast_paper.figures import draw_panel
 from holdfast_paper.label_dots import Dot, freeze_layout, label_dots
 from holdfast_paper.methods import METHODS
-from holdfast_paper.style import _LABEL_GAP, EndLabel, _spread, label_ends, styled
+from holdfast_paper.style import _LABEL_GAP, LOOKS, EndLabel, _spread, label_ends, styled
 
 
 def draw_dots(dots: list[Dot]) -> Axes:
@@ -89,11 +89,11 @@ def test_leaders_cross_no_name():
             assert not inside.all(axis=1).any(), (text, other)
 
 
-def test_looks_differ_by_color_and_in_grey():
-    looks = list(METHODS.values())
+def test_looks_differ_by_color_and_in_gray():
+    looks = [LOOKS[method] for method in METHODS]
     assert len({look.color for look in looks}) == len(looks)
     assert len({look.marker for look in looks}) == len(looks)
-    epsilons = [METHODS[name].color for name in ("alg2_1", "alg2_10", "alg2_100", "alg2_1000")]
+    epsilons = [LOOKS[f"tree_{epsilon}"].color for epsilon in (1, 10, 100, 1000)]
     lightness = [np.dot(to_rgb(color), (0.299, 0.587, 0.114)) for color in epsilons]
     assert np.diff(lightness).min() > 0.1  # from dark to light
 
@@ -110,7 +110,7 @@ def fake_record(method: str, data: str, n: int, k: int, value: float, **changes:
 def test_axes_hold_all_intervals(name, scale):
     (panel,) = read_panels([name], "full")
     records = [
-        fake_record("alg2_1", data, 50 * (i + 1), k, 2.0 + i + k, **changes)
+        fake_record("tree_1", data, 50 * (i + 1), k, 2.0 + i + k, **changes)
         for i, data in enumerate(panel["data"])
         for k in panel["n_clusters"]
         for changes in (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast_paper.datasets import make_clnss_instance, make_growing_line, make_well_clusterable
+from holdfast_paper.instances import make_clnss_instance, make_growing_line, make_well_clusterable
 
 
 @pytest.mark.parametrize(("n_rows", "n_features"), [(2, 1), (2, 8), (50, 8), (300, 3)])

@@ -12,12 +12,12 @@ import sklearn.datasets
 from numpy.testing import assert_allclose, assert_array_equal
 
 from holdfast_paper.datasets import (
+    DATA_VARIABLE,
     DATASETS,
     PAPER_DATASETS,
     DatasetNotAvailable,
     load_dataset,
     prepare_dataset,
-    sources,
 )
 
 OFFLINE = ("iris", "wine", "diabetes", "wdbc", "digits")
@@ -36,9 +36,9 @@ SHAPES = {
 
 def folder_with(name: str) -> Path:
     """The folder of extra data sets; tests that need it say so where it is not there."""
-    folder = os.environ.get(sources.DATA_VARIABLE)
+    folder = os.environ.get(DATA_VARIABLE)
     if not folder:
-        pytest.skip(f"{name}.csv is not at hand: {sources.DATA_VARIABLE} names no folder")
+        pytest.skip(f"{name}.csv was not found: {DATA_VARIABLE} names no folder")
     return Path(folder)
 
 
@@ -95,10 +95,10 @@ def test_unknown_name_lists_the_known_ones():
 
 
 def test_missing_file_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.delenv(sources.DATA_VARIABLE, raising=False)
+    monkeypatch.delenv(DATA_VARIABLE, raising=False)
     with pytest.raises(DatasetNotAvailable, match=r"HOLDFAST_DATA is set.*Put yeast.csv"):
         load_dataset("yeast", download=False)
-    with pytest.raises(DatasetNotAvailable, match=r"yeast.csv is not there"):
+    with pytest.raises(DatasetNotAvailable, match=r"yeast.csv does not exist"):
         load_dataset("yeast", data_dir=tmp_path, download=False)
 
 
@@ -108,7 +108,9 @@ def test_without_network_the_error_names_both_ways(tmp_path, monkeypatch):
         raise OSError("no route to host")
 
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", no_network)
-    with pytest.raises(DatasetNotAvailable, match=r"not there; OpenML could not be read.*no route"):
+    with pytest.raises(
+        DatasetNotAvailable, match=r"does not exist; OpenML could not be read.*no route"
+    ):
         load_dataset("wholesale", data_dir=tmp_path)
 
 
@@ -139,7 +141,7 @@ def test_a_file_with_other_content_is_refused(tmp_path):
 
 def test_the_folder_of_the_environment_is_used(monkeypatch):
     folder = folder_with("wholesale")
-    monkeypatch.setenv(sources.DATA_VARIABLE, str(folder))
+    monkeypatch.setenv(DATA_VARIABLE, str(folder))
     dataset = load_dataset("wholesale", prepared=False, download=False)
     assert_array_equal(dataset.X[0], [12669, 9656, 7561, 214, 2674, 1338])
     assert_array_equal(np.bincount(dataset.target), [298, 142])

@@ -9,16 +9,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from holdfast import HierarchicalKMedian, average_sensitivity, k_median_cost
 from holdfast.clusterers import as_clusterer
 from holdfast.stability.plan import repeat_seeds
-from holdfast_paper.cells import Cell, Stored
+from holdfast_paper.cells import Stored
 from holdfast_paper.compute import compute_cell
 from holdfast_paper.fixed_tree import FixedTreeClusterer
-from holdfast_paper.inputs import InputSource
+from holdfast_paper.plan import Cell, InputSource
+from holdfast_paper.records import _tidy_sensitivity
 from holdfast_paper.rules import SENSITIVITY_RULES
-from holdfast_paper.tidy import _tidy_sensitivity
 
 SOURCE = InputSource()
 CELL = Cell(
-    panel="p", kind="trials", data="iris", digest="", seed=5, method="alg2_1", series="same_seed",
+    panel="p", kind="trials", data="iris", digest="", seed=5, method="tree_1", series="same_seed",
     delete=0.05, n_clusters=(2, 4), last=6, trials=6, repeats=3,
 )  # fmt: skip
 
@@ -39,7 +39,9 @@ def test_trials_in_blocks_equal_average_sensitivity():
     assert_allclose([r["sensitivity"] for r in records], whole.mean[0])
     assert_allclose([r["standard_error"] for r in records], whole.standard_error[0])
     assert_allclose([r["low"] for r in records], whole.interval()[0, :, 0])
-    assert_allclose([r["moved_share"] for r in records], whole.in_measure("moved_fraction").mean[0])
+    assert_allclose(
+        [r["moved_fraction"] for r in records], whole.in_measure("moved_fraction").mean[0]
+    )
     assert_allclose([r["moved"] for r in records], whole.in_measure("moved").mean[0])
     assert all(r["standard_error"] > 0.0 for r in records)  # or it could not fail
 
@@ -88,11 +90,11 @@ def test_fixed_tree_is_the_tree_with_its_empty_nodes_kept(epsilon):
     # A row of weight next to nothing keeps its leaf, its nodes and the bounding box, and leaves
     # all other counts as they are: the tree of all rows after a deletion.
     X = np.random.default_rng(3).normal(size=(60, 2))
-    gone = np.array([int(X[:, 0].argmax()), 7])  # an extreme row, and another
-    kept = np.delete(np.arange(60), gone)
+    removed = np.array([int(X[:, 0].argmax()), 7])  # an extreme row, and another
+    kept = np.delete(np.arange(60), removed)
     fixed = fix_tree(HierarchicalKMedian(1, method="tree", epsilon=epsilon), X, 8)
     weight = np.ones(60)
-    weight[gone] = 1e-9
+    weight[removed] = 1e-9
     for seed in range(20):
         model = HierarchicalKMedian(
             1, method="tree", epsilon=epsilon, max_centers=8, random_state=seed
@@ -143,7 +145,7 @@ def test_clusterability_of_two_blobs():
 
 def sensitivity_record(method: str, n_rows: int, value: float, error: float = 0.1) -> dict:
     return {
-        "method": method, "label": method, "n_rows": n_rows, "sensitivity": value,
+        "method": method, "title": method, "n_rows": n_rows, "sensitivity": value,
         "standard_error": error, "protocol": "rebuild", "coupling": "same_seed",
     }  # fmt: skip
 
@@ -160,7 +162,7 @@ def test_rules_tell_growth_from_rest():
 
 
 def test_rules_compare_with_a_reference():
-    claim = {"id": "x", "methods": ["a", "b"], "reference": "c", "share": 0.2}
+    claim = {"id": "x", "methods": ["a", "b"], "reference": "c", "fraction": 0.2}
     rows = [sensitivity_record("a", 300, 90.0), sensitivity_record("b", 300, 10.0)]
     rows.append(sensitivity_record("c", 300, 100.0))
     outcome = SENSITIVITY_RULES["stays_low"](claim, rows)

@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast_paper import reproduce
-from holdfast_paper.cells import CellStore
+from holdfast_paper import datasets, reproduce
 from holdfast_paper.config import PANELS
-from holdfast_paper.datasets import load, sources
-from holdfast_paper.inputs import _load
+from holdfast_paper.plan import _load
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +54,7 @@ def test_run_is_described_without_places_of_this_machine(small_run):
 def numbers(folder: Path) -> dict[str, object]:
     """Results of all cells, by name, without their times."""
     return {
-        path.name: json.loads(path.read_text())["result"] for path in folder.rglob("cells/*/*.json")
+        path.name: json.loads(path.read_text())["result"] for path in folder.rglob("cells/*.json")
     }
 
 
@@ -94,10 +92,10 @@ def test_number_of_processes_changes_no_number(small_run, tmp_path):
     assert len(found) == 9
 
 
-def test_a_damaged_cell_is_computed_anew(tmp_path):
+def test_a_damaged_cell_is_computed_again(tmp_path):
     reproduce(tmp_path, profile="test", n_jobs=1, panels=["clusterability"], progress=False)
     wanted = numbers(tmp_path)
-    victim = next(tmp_path.rglob("cells/*/*iris*.json"))
+    victim = next(tmp_path.rglob("cells/*iris*.json"))
     victim.write_text(victim.read_text()[:40])
     reproduce(tmp_path, profile="test", n_jobs=1, panels=["clusterability"], progress=False)
     assert numbers(tmp_path) == wanted
@@ -114,10 +112,10 @@ def test_a_failed_write_leaves_no_cell(tmp_path, monkeypatch):
 
 
 def test_missing_data_sets_are_said_and_marked(tmp_path, monkeypatch, capsys):
-    monkeypatch.delenv(sources.DATA_VARIABLE, raising=False)
+    monkeypatch.delenv(datasets.DATA_VARIABLE, raising=False)
     _load.cache_clear()
-    real = load.read_raw
-    monkeypatch.setattr(load, "read_raw", lambda name, folder, _: real(name, folder, False))
+    real = datasets.read_raw
+    monkeypatch.setattr(datasets, "read_raw", lambda name, folder, _: real(name, folder, False))
     found = reproduce(
         tmp_path / "out",
         profile="test",
@@ -126,23 +124,22 @@ def test_missing_data_sets_are_said_and_marked(tmp_path, monkeypatch, capsys):
         panels=["datasets", "sensitivity"],
     )
     said = capsys.readouterr().err
-    assert "Going on without wholesale" in said
+    assert "Continuing without wholesale" in said
     assert "Put yeast.csv" in said
     assert set(found.missing["sensitivity"]) == {"wholesale"}
     assert set(found.missing["datasets"]) == {"wholesale", "yeast", "yeast_mulan"}
-    assert "missing: not at hand" in (tmp_path / "out" / "datasets.md").read_text()
-    assert "data set not at hand" in (tmp_path / "out" / "sensitivity.svg").read_text()
+    assert "missing: not found" in (tmp_path / "out" / "datasets.md").read_text()
+    assert "data set not found" in (tmp_path / "out" / "sensitivity.svg").read_text()
     assert {record["data"] for record in found.records["sensitivity"]} == {"iris", "wine"}
     page = (tmp_path / "out" / "claims.md").read_text()
-    assert "Without wholesale, which were not at hand." in page
+    assert "Without wholesale, which were not found." in page
     assert "*not measured*" in page
 
 
 def test_store_tells_cells_apart_by_everything(small_run):
     out, _ = small_run
-    names = [path.name for path in out.rglob("cells/*/*.json")]
+    names = [path.name for path in out.rglob("cells/*.json")]
     assert len(names) == len(set(names)) > 200
-    assert CellStore(out / "cells").folder.is_dir()
 
 
 def test_raw_keeps_all_dimensions(small_run, tmp_path):

@@ -17,7 +17,7 @@ from holdfast_paper.cells import Stored
 from holdfast_paper.config import Panel
 from holdfast_paper.methods import METHODS
 
-__all__ = ["Record", "tidy_panel", "write_csv"]
+__all__ = ["Record", "join_costs", "tidy_panel", "write_csv"]
 
 Record = dict[str, Any]
 """One point. Keys that begin with an underscore are for claims and are not written."""
@@ -86,7 +86,7 @@ def _sensitivity_record(parts: list[Stored], j: int, k: int) -> Record:
         "data": cell.data,
         "n_rows": before,
         "method": cell.method,
-        "label": METHODS[cell.method].label,
+        "title": METHODS[cell.method].title,
         "protocol": "fixed_tree" if cell.series == "fixed_tree" else "rebuild",
         "coupling": "earth_mover" if corrected else "same_seed",
         "delete": cell.delete,
@@ -99,8 +99,8 @@ def _sensitivity_record(parts: list[Stored], j: int, k: int) -> Record:
         "floor": float(deleted),
         "self_distance": self_distance,
         "moved": np.nan if corrected else (mean + deleted) / 2.0,
-        "moved_share": np.nan if corrected else (mean - deleted) / (2.0 * after),
-        "moved_share_error": np.nan if corrected else error.standard_error / (2.0 * after),
+        "moved_fraction": np.nan if corrected else (mean - deleted) / (2.0 * after),
+        "moved_fraction_error": np.nan if corrected else error.standard_error / (2.0 * after),
         "trials": by_draw[0].shape[0],
         "seeds": cell.repeats if by_draw[0].shape[1] > 1 or corrected else 1,
         "draws": len(by_draw),
@@ -162,7 +162,7 @@ def _tidy_costs(stored: Sequence[Stored]) -> list[Record]:
                 {
                     "data": data,
                     "method": method,
-                    "label": METHODS[method].label,
+                    "title": METHODS[method].title,
                     "n_clusters": k,
                     "cost": mean,
                     "standard_error": float(error[j]),
@@ -211,3 +211,36 @@ def _tidy_dataset(panel: Panel, one: Stored) -> Record:
         "prepared_rows": one.result["prepared"][0],
         "prepared_columns": one.result["prepared"][1],
     }
+
+
+def join_costs(panel: Panel, sensitivity: list[Record], costs: list[Record]) -> list[Record]:
+    """Join both: moved fraction at one deletion, and cost over the lowest cost of any method."""
+    cost = {(r["data"], r["method"], r["n_clusters"]): r for r in costs}
+    records = []
+    for record in sensitivity:
+        k = record["n_clusters"]
+        place = (record["data"], record["method"], k)
+        wanted = (
+            record["delete"] == panel["delete"]
+            and k in panel["n_clusters"]
+            and record["protocol"] == "rebuild"
+            and record["coupling"] == "same_seed"
+        )
+        if not wanted or place not in cost:
+            continue
+        least = min(r["cost"] for (data, _, ks), r in cost.items() if (data, ks) == (place[0], k))
+        records.append(
+            {
+                "data": record["data"],
+                "method": record["method"],
+                "title": record["title"],
+                "n_clusters": k,
+                "delete": record["delete"],
+                "moved_fraction": record["moved_fraction"],
+                "moved_fraction_error": record["moved_fraction_error"],
+                "cost": cost[place]["cost"],
+                "cost_ratio": cost[place]["cost"] / least,
+                "cost_ratio_error": cost[place]["standard_error"] / least,
+            }
+        )
+    return records

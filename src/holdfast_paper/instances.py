@@ -1,9 +1,10 @@
 """Seed -> rows: the instances on which [LHBP25] proves what clusterers cannot do, or can.
 
-The growing line (Lemma 4.1) and the CLNSS instance (Lemma 4.2) make deletions of single rows move
-a share of all rows; on well-clusterable rows single linkage is steady (last appendix).
+On the growing line (Lemma 4.1) and on the CLNSS instance (Lemma 4.2), deleting one row moves a
+fraction of all rows; on well-clusterable rows single linkage is stable (last appendix).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -90,7 +91,7 @@ def make_growing_line(n_rows: int, *, n_features: int = 8, random_state: Any = 0
     Examples
     --------
     >>> import numpy as np
-    >>> from holdfast_paper.datasets import make_growing_line
+    >>> from holdfast_paper.instances import make_growing_line
     >>> X = make_growing_line(4)
     >>> np.linalg.norm(np.diff(X, axis=0), axis=1).round(6)
     array([1.25, 1.5 , 1.75])
@@ -98,7 +99,7 @@ def make_growing_line(n_rows: int, *, n_features: int = 8, random_state: Any = 0
     _check_count("n_rows", n_rows)
     _check_count("n_features", n_features)
     direction = np.random.default_rng(seed_from(random_state)).normal(size=n_features)
-    direction /= np.linalg.norm(direction)
+    direction /= math.sqrt(math.fsum(direction**2))  # no BLAS: the same on every processor
     gaps = 1.0 + np.arange(n_rows) / n_rows
     gaps[0] = 0.0  # the first row is the origin
     return np.outer(np.cumsum(gaps), direction)
@@ -134,7 +135,7 @@ def make_clnss_instance(
 
     Examples
     --------
-    >>> from holdfast_paper.datasets import make_clnss_instance
+    >>> from holdfast_paper.instances import make_clnss_instance
     >>> from holdfast_paper.unshifted import UnshiftedKMedian
     >>> instance = make_clnss_instance(16)
     >>> instance.rows.shape
@@ -192,7 +193,7 @@ def make_well_clusterable(
 
     Examples
     --------
-    >>> from holdfast_paper.datasets import make_well_clusterable
+    >>> from holdfast_paper.instances import make_well_clusterable
     >>> make_well_clusterable([2, 3]).labels
     array([0, 0, 1, 1, 1])
     """
