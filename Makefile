@@ -40,7 +40,7 @@ help:
 	@echo "make browser drive the report page in Chromium; installs it from the system's packages"
 	@echo "make lint    check style, types, licences and known vulnerabilities"
 	@echo "make bench   measure speed and memory against other clusterers"
-	@echo "make frontier  measure cost against movement, ours and the peers'"
+	@echo "make frontier  measure cost against movement, for holdfast and its peers"
 	@echo "make reproduce   run the paper's experiments into results/ (ARGS=--quick: a first look)"
 	@echo "make fuzz    try new inputs on the fuzz targets, a minute each; ARGS=\"--minutes 5\""
 	@echo "make oldest  run the main tests with the oldest versions of all dependencies"

@@ -119,7 +119,9 @@ def draw_wanted(axes: Axes, rows: list[Row]) -> None:
         color = LOOKS["tree"].color if row.met else LOOKS["average"].color
         axes.barh(place, fractions[-1], color=color, hatch=None if row.met else "//")
         text = f" {fractions[-1]:.2g}" if row.met else f" {fractions[-1]:.2g} MISSED"
-        axes.text(fractions[-1], place, text, va="center", fontsize="small", bbox=_LABEL_BOX)
+        axes.text(
+            fractions[-1], place, text, va="center", fontsize="small", bbox=_LABEL_BOX, zorder=4
+        )
         if row.aim is not None:
             ends = [place - 0.4, place + 0.4]
             axes.plot([row.aim / row.wanted] * 2, ends, color=LOOKS["ward"].color, lw=3)

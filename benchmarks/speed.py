@@ -86,7 +86,7 @@ def plan_bisecting(settings: Settings) -> list[Task]:
 
 def list_bisecting(settings: Settings, results: Results) -> list[Row]:
     rows = _million(settings)
-    what = f"{rows.title}, 100 centers"
+    what = f"{rows.title}, tree, 100 centers"
     return [compare(what, results, _fit_hundred(rows), fit_bisecting(rows), wanted=0.25)]
 
 
@@ -151,7 +151,7 @@ def plan_large(settings: Settings) -> list[Task]:
 
 def list_large(settings: Settings, results: Results) -> list[Row]:
     large, reference = _fit_large(settings), fit_tree(_million(settings))
-    row = compare(f"{large.rows.title}, 1,000 centers", results, large, reference)
+    row = compare(f"{large.rows.title}, tree, 1,000 centers", results, large, reference)
     return [replace(row, against=f"tree, {reference.rows.n:,} rows")]
 
 
@@ -176,17 +176,19 @@ def plan_smaller(settings: Settings) -> list[Task]:
 def list_smaller(settings: Settings, results: Results) -> list[Row]:
     listed = []
     for task, peer in _pair_smaller(settings):
-        extent = "100 centers" if peer.clusterer == "bisecting" else "whole hierarchy"
+        extent = "tree, 100 centers" if peer.clusterer == "bisecting" else "whole hierarchy"
         listed.append(compare(f"{task.rows.title}, {extent}", results, task, peer))
     return listed
 
 
 GROUPS = (
-    Group("genie", "whole hierarchies of a million rows", plan_genie, list_genie),
-    Group("bisecting", "a hundred centers of a million rows", plan_bisecting, list_bisecting),
+    Group("genie", "the tree: whole hierarchies of a million rows", plan_genie, list_genie),
+    Group(
+        "bisecting", "the tree: a hundred centers of a million rows", plan_bisecting, list_bisecting
+    ),
     Group("medoids", "medoids of a million rows", plan_medoids, list_medoids),
-    Group("ward", "20,000 rows against Ward linkage", plan_ward, list_ward),
-    Group("shapes", "other dimensions and tails", plan_shapes, list_shapes),
-    Group("large", "ten million rows", plan_large, list_large),
-    Group("smaller", "fewer rows against all peers", plan_smaller, list_smaller),
+    Group("ward", "the tree: 20,000 rows against Ward linkage", plan_ward, list_ward),
+    Group("shapes", "the tree: other dimensions and tails", plan_shapes, list_shapes),
+    Group("large", "the tree: ten million rows", plan_large, list_large),
+    Group("smaller", "the tree: fewer rows against all peers", plan_smaller, list_smaller),
 )

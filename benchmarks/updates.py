@@ -1,5 +1,7 @@
 """Time of updates against fitting again, and of measuring stability against the fits it needs."""
 
+from dataclasses import replace
+
 from inputs import Rows, scale_size
 from report import Row
 from speed import MILLION, compare, fit_holdfast, fit_tree
@@ -52,10 +54,12 @@ def plan_updates(settings: Settings) -> list[Task]:
 
 def list_updates(settings: Settings, results: Results) -> list[Row]:
     rows = _million(settings)
-    return [
-        compare(what, results, task, fit_holdfast(rows, **OPTIONS[name]), wanted=wanted)
-        for what, task, name, wanted in _name_updates(rows)
-    ]
+    listed = []
+    for what, task, name, wanted in _name_updates(rows):
+        again = fit_holdfast(rows, **OPTIONS[name])
+        row = compare(what, results, task, again, wanted=wanted)
+        listed.append(replace(row, against="fitting again"))
+    return listed
 
 
 def _fit_deletions(settings: Settings) -> Fit:
@@ -80,7 +84,8 @@ def list_stability(settings: Settings, results: Results) -> list[Row]:
     deletions = _fit_deletions(settings)
     whole = fit_tree(deletions.rows)
     what = f"{deletions.rows.title}, every row deleted in turn, k = 2, 4, 8, 16"
-    listed = [compare(what, results, deletions, whole, wanted=10.0)]
+    row = compare(what, results, deletions, whole, wanted=10.0)
+    listed = [replace(row, against="one fit of the tree")]
     for audit, refits in _fit_audits(settings):
         method = dict(audit.options)["method"]
         what = f"{audit.rows.title}, {method}: 40 deletions, k = 16"

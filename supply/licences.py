@@ -23,6 +23,7 @@ NOT_PERMISSIVE = {
     "kmedoids": "GPL-3.0; a peer, in a process of its own in benchmarks/",
     "pathspec": "MPL-2.0; of mypy",
     "quitefastmst": "AGPL-3.0; of genieclust",
+    "tqdm": "MPL-2.0 and MIT; of evoc",
 }
 """Tools that may have another licence, and why."""
 

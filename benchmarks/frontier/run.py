@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))  # for inputs
 from data import DATA, LARGE
 from joblib import effective_n_jobs
 from measure import FULL, QUICK, Cell, Effort, measure_cell
-from methods import METHODS, installed
+from methods import METHODS, Method, installed
 from report import fill_docs, write_report
 from summary import read_table, tabulate
 
@@ -36,6 +36,9 @@ def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", choices=PARTS, default="all", help="which data (default: all)")
     parser.add_argument("--quick", action="store_true", help="few seeds, removals and rows")
+    parser.add_argument(
+        "--optional", action="store_true", help="also EVoC and fast_hdbscan, which take far longer"
+    )
     parser.add_argument("--data", default="", metavar="NAME;...", help="only these, no report")
     parser.add_argument("--methods", default="", metavar="NAME;...", help="only these, no report")
     parser.add_argument(
@@ -68,11 +71,15 @@ def list_cells(options: argparse.Namespace, effort: Effort) -> list[Cell]:
         cells += [
             Cell(data.name, method.name, effort)
             for method in METHODS
-            if method.clusters(data)
-            and installed(method.package)
-            and (not options.methods or method.name in options.methods)
+            if method.clusters(data) and _is_asked(method, options)
         ]
     return cells
+
+
+def _is_asked(method: Method, options: argparse.Namespace) -> bool:
+    if options.methods:
+        return method.name in options.methods
+    return not method.package or (options.optional and installed(method.package))
 
 
 def estimate_effort(cell: Cell, rows: dict[str, int]) -> float:
@@ -119,7 +126,10 @@ def main() -> int:
         if options.data or options.methods:
             return 0
         others = [
-            c for c in list_cells(argparse.Namespace(part="all", data=[], methods=[]), effort)
+            c
+            for c in list_cells(
+                argparse.Namespace(part="all", data=[], methods=[], optional=True), effort
+            )
         ]
         found = [one for cell in others if cell not in work and (one := store.read(cell))]
         table = tabulate([*stored, *found])
