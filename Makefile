@@ -49,7 +49,7 @@ help:
 	@echo "make clean   remove .venv and everything else that can be made again"
 
 demo: $(VENV)/.ready-demo
-	@$(RUN) -m holdfast.demo $(ARGS)
+	@$(RUN) -m holdfast.cli.demo $(ARGS)
 
 # Two processes; both must list the tests in the same order, whatever the order of sets.
 # scikit-learn's checks of array API support are skipped unless SCIPY_ARRAY_API is set.

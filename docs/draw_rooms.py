@@ -14,8 +14,8 @@ START, END = "<!-- Drawn by docs/draw_rooms.py. -->\n", "<!-- End of the drawing
 PACKAGES = ("holdfast", "holdfast_paper")
 # From top to bottom: a room imports only from rooms that are listed after it.
 ORDER = (
-    "cli", "holdfast_paper", "demo", "report", "distributed", "chunks", "stability", "clusterers",
-    "loading", "estimator", "updates", "pipeline", "model_file", "rows", "hierarchy", "centers",
+    "cli", "holdfast_paper", "report", "distributed", "chunks", "stability", "clusterers",
+    "loading", "estimator", "updates", "pipeline", "parameters", "model_file", "rows", "hierarchy", "centers",
     "tree", "grid", "tables", "storage", "_machine",
 )  # fmt: skip
 

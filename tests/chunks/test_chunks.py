@@ -183,6 +183,52 @@ def test_columns_are_chosen(tmp_path):
         np.testing.assert_array_equal(model.rows_, expected.rows_)
 
 
+# Weights
+
+WEIGHTS = np.arange(2000) % 4
+
+
+@METHODS
+@pytest.mark.parametrize("max_cells", [10**6, 300])
+def test_weights_equal_repeated_rows(method, max_cells, tmp_path):
+    expected = fit_chunks(
+        HierarchicalKMedian(6, method=method),
+        [np.repeat(ROWS, WEIGHTS, axis=0)],
+        max_cells=max_cells,
+    )
+    pairs = [(ROWS[i : i + 300], WEIGHTS[i : i + 300]) for i in range(0, 2000, 300)]
+    path = tmp_path / "rows.csv"
+    frame = FRAME.assign(times=WEIGHTS)
+    frame.to_csv(path, index=False)
+    for batches, options in (
+        (pairs, {}),
+        ([frame[:700], pl.DataFrame(frame[700:])], {"sample_weight": "times"}),
+        (path, {"sample_weight": "times"}),
+        (path, {"sample_weight": "times", "columns": NAMES}),
+    ):
+        model = HierarchicalKMedian(6, method=method)
+        fit_chunks(model, batches, max_cells=max_cells, chunk_rows=170, **options)
+        check_same(model, expected)
+
+
+def test_every_row_gets_a_label_whatever_its_weight(tmp_path):
+    labels = tmp_path / "labels.csv"
+    model = fit_chunks(HierarchicalKMedian(6, method="tree"), [(ROWS, WEIGHTS)], labels=labels)
+    np.testing.assert_array_equal(pd.read_csv(labels)["label"], model.predict(ROWS))
+
+
+def test_wrong_weights_are_named(tmp_path):
+    half = (ROWS, WEIGHTS / 2)
+    check_refused([(ROWS, WEIGHTS), half], "chunk 1: .*whole numbers", tmp_path)
+    check_refused([(ROWS, WEIGHTS[:-1])], "chunk 0: must have one weight for each", tmp_path)
+    check_refused([(ROWS, 0 * WEIGHTS)], "no rows", tmp_path)
+    check_refused([ROWS], "chunk 0: .*'w' of weights", tmp_path, sample_weight="w")
+    check_refused([FRAME], "chunk 0: .*'w' of weights", tmp_path, sample_weight="w")
+    both = {"error": TypeError, "sample_weight": "w"}
+    check_refused([(FRAME, WEIGHTS)], "chunk 0: .*one way", tmp_path, **both)
+    check_refused([ROWS], "name of a column", tmp_path, TypeError, sample_weight=WEIGHTS)
+
+
 # What is wrong is named, nothing is written, and the estimator stays as it was
 
 
@@ -267,16 +313,16 @@ def test_file_that_ends_in_the_middle(kind, share, tmp_path):
 
 
 def test_other_bad_arguments(tmp_path):
-    (tmp_path / "rows.xls").write_text("")
-    check_refused([tmp_path / "rows.xls"], "unknown kind of file", tmp_path)
-    check_refused([tmp_path / "no.csv"], "no such file", tmp_path, FileNotFoundError)
+    (tmp_path / "rows.xls").write_bytes(b"\xd0\xcf\x11\xe0\0\0")
+    check_refused([tmp_path / "rows.xls"], "not plain text", tmp_path)
+    check_refused([tmp_path / "no.csv"], "there is no file", tmp_path, FileNotFoundError)
     check_refused(ROWS, "Put a single array in a list", tmp_path, TypeError)
     check_refused(3, "got int", tmp_path, TypeError)
     check_refused(iter([ROWS]), "second pass", tmp_path, TypeError)
     check_refused([ROWS], "chunk_rows", tmp_path, chunk_rows=0)
     check_refused([FRAME], r"must have the columns \['z'\]", tmp_path, columns=["z"])
     path = write("parquet", tmp_path / "rows.parquet")
-    check_refused([path], r"no columns \['z'\]", tmp_path, columns=["z"])
+    check_refused([path], "no column 'z'", tmp_path, columns=["z"])
     for value in (0, 2.5, True, None):
         check_refused([ROWS], "max_cells must be an integer", tmp_path, max_cells=value)
     passes = [[ROWS], [ROWS[:-1]]]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.cli.program import run_program
+from holdfast.cli.app import run_program
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def test_audit_prints_a_table_with_standard_errors(holdfast, people):
     done = holdfast("audit", people, *FAST, "--methods", methods, "-k", 3, "--delete", "5%")
     assert done.code == 0, done.err
     header, *lines = done.out.splitlines()
-    assert header.split() == ["clusters", "deleted", "method", "moved", "±", "cost"]
+    assert header.split() == ["clusters", "removed", "method", "moved", "±", "cost"]
     assert {line.split()[2] for line in lines} == set(METHODS)
     assert all(line.split()[3].endswith("%") and line.split()[4].endswith("%") for line in lines)
 
@@ -107,7 +107,7 @@ def test_interrupted_audits_write_nothing_and_say_how_to_go_on(
         "audit", people, *FAST, "--methods", "ward", "-k", 3, "--checkpoint", "runs", "-o", "a.csv"
     )
     assert (done.code, done.out) == (130, "")
-    assert "the same command continues" in done.err
+    assert "The same command continues" in done.err
     assert not (folder / "a.csv").exists()
 
 
@@ -125,7 +125,7 @@ def test_a_method_that_fails_does_not_stop_the_others(holdfast, people, monkeypa
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (["--methods", "tree,wards"], "--methods knows means, medoids"),
+        (["--methods", "tree,wards"], "--methods must be some of means, medoids"),
         (["--delete", "100%"], "--delete must be"),
         (["--delete", "none"], "--delete must be"),
         (["-k", "58", "--delete", "5%"], "at most the number of rows left"),
@@ -152,14 +152,14 @@ def test_tune_finds_what_the_library_finds(holdfast, people):
     assert done.code == 0, done.err
     record = json.loads(done.out)
     search = library.tune_epsilon(
-        library.HierarchicalKMedian(method="tree"), rows_of(people), 4, target_sensitivity=0.2, delete=0.05, trials=4, repeats=2,
-        measure="moved_fraction", n_jobs=1,
+        library.HierarchicalKMedian(), rows_of(people), 4, target_sensitivity=0.2, delete=0.05,
+        trials=4, repeats=2, n_jobs=1,
     )  # fmt: skip
     assert record["epsilon"] == search.epsilon
     assert [p["moved_fraction"] for p in record["curve"]] == search.sensitivity.tolist()
     assert (record["target"], record["limit"]) == ("moved_fraction", 0.2)
     shown = holdfast("tune", people, *FAST, "-k", 4, "--target-moved", "20%")
-    assert f"holdfast fit --epsilon {search.epsilon:.6g}" in shown.out
+    assert f"holdfast fit --method means --epsilon {search.epsilon:.6g}" in shown.out
     assert shown.out.count("chosen") == 1
 
 

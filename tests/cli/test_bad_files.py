@@ -45,7 +45,7 @@ def test_bad_csv_is_told(holdfast, folder, what):
     done = holdfast("fit", "bad.csv", "-k", 1, "-o", "labels.csv")
     if told is None:
         assert done.code == 0  # column b is empty: left out with a notice
-        assert "left out, not numeric: b (empty)" in done.err
+        assert "ignoring columns that are not numeric: b (empty)" in done.err
         return
     assert done.code == 2, done.err
     assert told in done.err
@@ -90,7 +90,9 @@ def test_unusual_columns(holdfast, folder):
     assert json.loads(done.out)["preparation"]["columns"] == ["big", "yes", "n"]
     assert "day (dates or times)" in done.err
     (folder / "v.csv").write_text("big\n9007199254740993\n9007199254740995\n")
-    assert "rounded to doubles in: big" in holdfast("fit", "v.csv", "-k", 2).err
+    assert (
+        "rounding integers beyond 2^53 to doubles in: big" in holdfast("fit", "v.csv", "-k", 2).err
+    )
 
 
 def test_ten_thousand_columns(holdfast, folder):

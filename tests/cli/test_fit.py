@@ -11,7 +11,7 @@ import pytest
 from scipy.cluster.hierarchy import is_valid_linkage
 
 from holdfast import HierarchicalKMedian
-from holdfast.loading import load
+from holdfast import load
 
 USE = ("--id", "id", "--columns", "height,width")
 
@@ -28,7 +28,7 @@ def matrix_of(path, *names):
 def test_labels_are_those_of_the_library(holdfast, people):
     done = holdfast("fit", people, *USE, "-k", "3,5", "--no-standardize", "-o", "labels.csv")
     assert done.code == 0, done.err
-    model = HierarchicalKMedian(5, method="tree").fit(matrix_of(people, "height", "width"))
+    model = HierarchicalKMedian(5).fit(matrix_of(people, "height", "width"))
     labels = rows_of("labels.csv")
     assert labels.column_names == ["id", "cluster_3", "cluster_5", "center_from"]
     assert labels.column("id").to_pylist() == [f"p{i}" for i in range(60)]
@@ -43,7 +43,7 @@ def test_labels_are_those_of_the_library(holdfast, people):
 
 def test_options_reach_the_estimator(holdfast, people):
     done = holdfast(
-        "fit", people, *USE, "-k", 4, "--no-standardize", "--cost", "euclidean", "--epsilon", 0.3,
+        "fit", people, *USE, "-k", 4, "--no-standardize", "--method", "medoids", "--epsilon", 0.3,
         "--seed", 7, "--weights", "count", "--json",
     )  # fmt: skip
     record = json.loads(done.out)
@@ -60,7 +60,7 @@ def test_options_reach_the_estimator(holdfast, people):
             "centers": [f"p{i}" for i in model.center_indices_],
         }
     ]
-    assert (record["epsilon"], record["cost"], record["seed"]) == (0.3, "euclidean", model.seed_)
+    assert (record["epsilon"], record["method"], record["seed"]) == (0.3, "medoids", model.seed_)
     assert record["command"] == "fit"
     assert record["format"] == 1
 
@@ -79,7 +79,7 @@ def test_standardize_divides_by_rounded_deviations_and_says_so(holdfast, people)
 def test_text_columns_are_left_out_with_a_notice_or_refused(holdfast, people):
     done = holdfast("fit", people, "-k", 3, "--json")
     assert json.loads(done.out)["preparation"]["columns"] == ["height", "width", "count"]
-    assert "left out, not numeric: id (text), town (text)" in done.err
+    assert "ignoring columns that are not numeric: id (text), town (text)" in done.err
     strict = holdfast("fit", people, "-k", 3, "--strict", "--id", "id")
     assert (strict.code, strict.out) == (2, "")
     assert "town (text)" in strict.err
@@ -167,7 +167,7 @@ def test_linkage_is_valid_and_cuts_the_same(holdfast, people):
     assert merges.shape == (59, 4)
     model = holdfast("fit", people, *USE, "-k", 3, "--model", "m.holdfast", "-o", "more.csv")
     assert model.code == 0
-    np.testing.assert_array_equal(merges, load("m.holdfast").hierarchy.linkage())
+    np.testing.assert_array_equal(merges, load("m.holdfast").hierarchy_.linkage())
 
 
 def test_like_repeats_the_preparation(holdfast, people):
@@ -178,7 +178,7 @@ def test_like_repeats_the_preparation(holdfast, people):
     like = json.loads(
         holdfast("fit", part, "--id", "id", "-k", 3, "--like", "m.holdfast", "--json").out
     )
-    stored = load("m.holdfast").preparation
+    stored = load("m.holdfast").table_.preparation
     assert like["preparation"] == stored.to_json()
     assert alone["preparation"] != like["preparation"]
     both = holdfast("fit", part, *USE, "-k", 3, "--like", "m.holdfast")
@@ -192,16 +192,16 @@ def test_like_repeats_the_preparation(holdfast, people):
         (["-k", "4,x"], "--clusters must be positive"),
         (["-k", "61"], "61 clusters of 60 rows"),
         (["--epsilon", "-1"], "--epsilon must be"),
-        (["--cost", "ward"], "--cost must be"),
+        (["--method", "ward"], "--method must be"),
         (["--seed", "-1"], "--seed must be"),
         (["--columns", "hight"], "no column 'hight'; it has id, town, height"),
         (["--columns", "height", "--drop", "width"], "not both"),
-        (["--impute", "mean"], "only median"),
+        (["--impute", "mean"], "must be median"),
         (["--weights", "town"], "not numeric"),
         (["--max-centers", "2"], "at least 8"),
-        (["--out", "labels.xlsx"], "ending must be one of .csv"),
+        (["--out", "labels.xlsx"], "name must end in one of .csv"),
         (["--out", "nowhere/labels.csv"], "there is no folder"),
-        (["--linkage", "z.csv"], "ending must be one of .npy"),
+        (["--linkage", "z.csv"], "name must end in one of .npy"),
         (["--out", "people.csv"], "also uses"),
         (["--no-such-option"], "No such option"),
     ],

@@ -25,7 +25,7 @@ def test_clusters_keep_their_names(holdfast, tables, folder):
     record = json.loads(holdfast("match", "old.csv", "new.csv", "--id", "id", "--json").out)
     (summary,) = record["columns"]
     assert summary["column"] == "cluster_3"
-    assert (summary["n_common"], summary["n_gone"], summary["n_new"]) == (5, 1, 1)
+    assert (summary["n_common"], summary["n_removed"], summary["n_new"]) == (5, 1, 1)
     assert (summary["n_moved"], summary["moved_fraction"]) == (1, 0.2)
     assert record["rows"]["cluster_3"][:2] == [2, 2]
     assert "20.0%" in done.out
@@ -51,9 +51,9 @@ def test_noise_is_no_cluster(holdfast, folder):
     [
         (["old.csv", "new.csv", "--id", "name"], "has no column 'name'"),
         (["old.csv", "new.csv", "--id", "id", "--columns", "x"], "has no column x"),
-        (["old.csv", "short.csv"], "say with --id which rows are the same"),
+        (["old.csv", "short.csv"], "name the column that identifies rows with --id"),
         (["old.csv", "none.csv"], "there is no file"),
-        (["old.csv", "twice.csv", "--id", "id"], "must name each row once; a occurs 2 times"),
+        (["old.csv", "twice.csv", "--id", "id"], "must identify each row; a occurs 2 times"),
         (["old.csv", "other.csv", "--id", "id"], "no id in common"),
         (["old.csv", "plain.csv", "--id", "id"], "no column cluster_... in common"),
         (["-", "-"], "only one"),

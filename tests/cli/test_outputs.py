@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import outputs
+from holdfast.tables import read, write
 
 OUTPUTS = ("-o", "labels.csv", "--model", "m.holdfast", "--linkage", "z.npy")
 
@@ -28,9 +28,7 @@ def test_nothing_is_replaced_without_force(holdfast, people, folder):
 
 
 def test_outputs_are_checked_before_the_work(holdfast, people, folder, monkeypatch):
-    from holdfast.cli import tables
-
-    monkeypatch.setattr(tables, "read_table", None)  # any use of it would fail
+    monkeypatch.setattr(read, "read_table", None)  # any use of it would fail
     (folder / "m.holdfast").write_text("mine")
     assert holdfast("fit", people, *OUTPUTS).code == 2
     assert holdfast("fit", people, "-o", "a.csv", "--model", "a.csv").code == 2
@@ -41,7 +39,7 @@ def test_a_failing_write_leaves_nothing(holdfast, people, folder, monkeypatch):
         file.write(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(outputs, "_write_text", fail)
+    monkeypatch.setattr(write, "_write_text", fail)
     done = holdfast("fit", people, "-o", "labels.csv")
     assert done.code == 1
     assert "labels.csv cannot be written: no space left on device" in done.err
@@ -61,7 +59,7 @@ def test_links_stay_and_devices_are_not_replaced(holdfast, people, folder):
         assert os.read(reader, 13) == b"row,cluster_8"
         model = holdfast("fit", people, "--model", "pipe.csv", "-o", "more.csv")
         assert model.code == 2
-        assert "is not a file, and is not replaced by one" in model.err
+        assert "is not a regular file and cannot be replaced by one" in model.err
     finally:
         os.close(reader)
     assert not (folder / "pipe.csv").is_file()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import program
+from holdfast.cli import app
 
 PROGRAM = Path(sys.executable).with_name("holdfast")
 
@@ -46,7 +46,7 @@ def test_exit_codes_and_streams(people):
     assert code == 0, err
     assert out.startswith("id,cluster_3,center_from\np0,")
     assert out.count("\n") == 61
-    assert err.startswith("holdfast: left out, not numeric: town (text)")
+    assert err.startswith("holdfast: ignoring columns that are not numeric: town (text)")
     code, out, err = run("fit", "nothing.csv")
     assert (code, out) == (2, "")
     assert err == "holdfast: there is no file nothing.csv.\n"
@@ -157,12 +157,12 @@ def test_a_request_to_end_counts_whatever_comes_out_of_it(monkeypatch, capsys):
     """A library that is interrupted in its work may raise an error of its own."""
 
     def breaks(**values):
-        program._requests.append(signal.SIGTERM)
+        app._end_requests.append(signal.SIGTERM)
         raise RuntimeError("cannot schedule new futures")
 
-    monkeypatch.setattr(program, "_requests", [])
+    monkeypatch.setattr(app, "_end_requests", [])
     with pytest.raises(SystemExit) as end:
-        program.guard_command(breaks)()
+        app.guard_command(breaks)()
     assert end.value.code == 143
     assert capsys.readouterr().err == ""
 
@@ -236,7 +236,7 @@ def test_completion(folder):
 def test_help_loads_nothing_heavy():
     script = (
         "import json, sys\n"
-        "from holdfast.cli.program import run_program\n"
+        "from holdfast.cli.app import run_program\n"
         "code = run_program(['--help'])\n"
         "print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)\n"
     )

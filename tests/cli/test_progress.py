@@ -4,8 +4,9 @@ import io
 import sys
 import time
 
-from holdfast.cli import progress
-from holdfast.cli.progress import make_bar
+from holdfast.cli import console as console_module
+from holdfast.cli.console import Console
+from holdfast.cli.options import DisplayOptions
 
 
 class Terminal(io.StringIO):
@@ -28,37 +29,51 @@ def wait_for(text, screen):
         time.sleep(0.05)
 
 
-def test_long_work_shows_share_and_time_left(monkeypatch):
+def test_long_work_shows_the_fraction_done_and_the_time_left(monkeypatch):
     terminal = terminal_for(monkeypatch)
-    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0.05)
-    with make_bar("measuring", shown=True) as bar:
-        bar.update(1, 4)
+    monkeypatch.setattr(console_module, "_QUIET_SECONDS", 0.05)
+    with Console("audit", DisplayOptions()).progress("measuring") as progress:
+        progress("measuring", 0.0, 4.0)
+        progress("measuring", 1.0, 4.0)
         wait_for("25%, ", terminal)
     text = terminal.getvalue()
     assert "measuring" in text
     assert "s left" in text
 
 
-def test_work_without_news_moves_by_the_clock(monkeypatch):
+def test_work_without_a_total_shows_a_spinner(monkeypatch):
     terminal = terminal_for(monkeypatch)
-    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0.05)
-    with make_bar("clustering", shown=True, expected_seconds=1.0) as bar:
-        wait_for("s left", terminal)
-        bar.rename("writing")
+    monkeypatch.setattr(console_module, "_QUIET_SECONDS", 0.05)
+    with Console("fit", DisplayOptions()).progress("clustering") as progress:
+        wait_for("clustering", terminal)
+        progress("writing", 0.0, None)
         wait_for("writing", terminal)
-    assert "clustering" in terminal.getvalue()
+    assert "%" not in terminal.getvalue()
+    assert "left" not in terminal.getvalue()
+
+
+def test_rounds_of_an_earlier_run_say_nothing_about_speed(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(console_module.time, "monotonic", lambda: clock[0])
+    bar = console_module._Bar("measuring")
+    try:
+        bar("measuring", 90.0, 100.0)
+        clock[0] = 10.0
+        bar("measuring", 95.0, 100.0)
+        assert bar._describe_left() == "95%, 10 s left"
+        bar("writing", 0.0, None)
+        assert bar._describe_left() == ""
+    finally:
+        bar.close()
 
 
 def test_short_work_and_pipes_show_nothing(monkeypatch):
     terminal = terminal_for(monkeypatch)
-    with make_bar("short", shown=True) as bar:
-        bar.update(1, 2)
-    with make_bar("hidden", shown=False) as bar:
-        bar.update(1, 2)
-        bar.rename("still hidden")
+    with Console("fit", DisplayOptions()).progress("short") as progress:
+        progress("short", 1, 2)
+    with Console("fit", DisplayOptions(quiet=True)).progress("hidden") as progress:
+        assert progress is False
     assert terminal.getvalue() == ""
-
-
-def test_times_are_said_in_one_unit():
-    said = [progress.describe_seconds(s) for s in (3.2, 100.0, 7200.0)]
-    assert said == ["3 s", "2 min", "2.0 h"]
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with Console("fit", DisplayOptions()).progress("hidden") as progress:
+        assert progress is False

@@ -54,7 +54,7 @@ def test_report_shows_gaps_that_were_filled(holdfast, people, folder):
 
 
 def test_wrong_reports(holdfast, people):
-    assert "ending must be one of .html" in holdfast("report", people, "--out", "page.pdf").err
+    assert "name must end in one of .html" in holdfast("report", people, "--out", "page.pdf").err
     assert "needs the name of a file" in holdfast("report", people, "--out", "-").err
     done = holdfast("report", people, *SMALL, "-k", 59)
     assert done.code == 2

@@ -1,4 +1,4 @@
-"""On a terminal, every command that can take long shows a bar with the time left."""
+"""On a terminal, every command that can take long shows a bar with the time left, or a spinner."""
 
 import os
 import pty
@@ -9,8 +9,8 @@ import threading
 import numpy as np
 import pytest
 
-from holdfast.cli import pace, progress
-from holdfast.cli.program import run_program
+from holdfast.cli import console
+from holdfast.cli.app import run_program
 
 
 class Screen:
@@ -48,16 +48,15 @@ class Screen:
 @pytest.fixture
 def on_terminal(folder, monkeypatch):
     """Run the program on a terminal, with bars that wait for nothing."""
-    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0.0)
-    monkeypatch.setattr(progress, "_TICK_SECONDS", 0.01)
-    monkeypatch.setattr(pace, "_TREE_VALUES", 0)
-    end = progress._TerminalBar.__exit__
+    monkeypatch.setattr(console, "_QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(console, "_TICK_SECONDS", 0.01)
+    close = console._Bar.close
 
-    def end_late(self, *error):
+    def close_late(self):
         self._thread.join(0.3)  # it is drawn once more, however short the work was
-        end(self, *error)
+        close(self)
 
-    monkeypatch.setattr(progress._TerminalBar, "__exit__", end_late)
+    monkeypatch.setattr(console._Bar, "close", close_late)
 
     def run(*arguments):
         with monkeypatch.context() as patch:
@@ -85,22 +84,27 @@ def rows(folder):
     return folder
 
 
+def shown(lines, what):
+    """Whether a bar or a spinner of this name was ever there."""
+    return any(re.match(rf"{what}.*\d:\d\d$", line) for line in lines)
+
+
 def shown_left(lines, what):
     """Whether a bar of this name ever told the time left."""
     return any(re.match(rf"{what}.*\d+%, .*\bleft\b", line) for line in lines)
 
 
-@pytest.mark.parametrize("cost", ["tree", "euclidean", "refined"])
-def test_fits_and_what_follows(on_terminal, rows, cost):
+@pytest.mark.parametrize("method", ["means", "tree"])
+def test_fits_and_what_follows(on_terminal, rows, method):
     lines = on_terminal(
-        "fit", "rows.csv", "-k", 3, "--cost", cost, "-o", "l.csv", "--model", "m.holdfast"
+        "fit", "rows.csv", "-k", 3, "--method", method, "-o", "l.csv", "--model", "m.holdfast"
     )
     assert shown_left(lines, "reading rows.csv")
-    assert shown_left(lines, "clustering 600 rows")
-    assert shown_left(lines, "writing m.holdfast")
-    assert shown_left(on_terminal("predict", "m.holdfast", "rows.csv", "-o", "p.csv"), "labelling")
+    assert shown(lines, "clustering")
+    assert shown(lines, "writing m.holdfast")
+    assert shown_left(on_terminal("predict", "m.holdfast", "rows.csv", "-o", "p.csv"), "labeling")
     lines = on_terminal("update", "m.holdfast", "--add", "rows.csv", "--to", "n.holdfast")
-    assert shown_left(lines, "clustering what is left")
+    assert shown(lines, "clustering the remaining rows")
     assert shown_left(lines, "comparing")
     assert shown_left(on_terminal("diff", "m.holdfast", "n.holdfast"), "comparing")
 
@@ -108,7 +112,8 @@ def test_fits_and_what_follows(on_terminal, rows, cost):
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
 def test_files_in_parts(on_terminal, rows, name):
     lines = on_terminal("fit", name, "--chunked", "-k", 3, "-o", "l.csv", "--model", "m.holdfast")
-    assert shown_left(lines, "clustering 600 rows")
+    assert shown_left(lines, "measuring columns of")
+    assert shown(lines, "clustering")
     assert shown_left(lines, "writing l.csv")
     lines = on_terminal("predict", "m.holdfast", name, "--chunked", "-o", "p.csv")
     assert shown_left(lines, "writing p.csv")

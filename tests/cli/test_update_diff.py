@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import holdfast as library
+from holdfast import load
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def fit_left(holdfast, people, name: str):
     done = holdfast("fit", name, "-k", "3,5", "--like", "people.holdfast", "-o", "x.csv", "--model",
                     "expected.holdfast", "--force", "--quiet")  # fmt: skip
     assert done.code == 0, done.err
-    return library.load("expected.holdfast")
+    return load("expected.holdfast")
 
 
 def check_same(found, expected) -> None:
@@ -37,11 +38,11 @@ def check_same(found, expected) -> None:
     index = expected.stored.index
     np.testing.assert_array_equal(found.stored.rows, expected.stored.rows)
     np.testing.assert_array_equal(found.stored.weight, expected.stored.weight)
-    np.testing.assert_array_equal(found.hierarchy.costs, expected.hierarchy.costs)
+    np.testing.assert_array_equal(found.hierarchy_.costs, expected.hierarchy_.costs)
     np.testing.assert_array_equal(
-        found.hierarchy.center_indices, index[expected.hierarchy.center_indices]
+        found.hierarchy_.center_indices, index[expected.hierarchy_.center_indices]
     )
-    np.testing.assert_array_equal(found.hierarchy.cut(5)[index], expected.hierarchy.cut(5))
+    np.testing.assert_array_equal(found.hierarchy_.cut(5)[index], expected.hierarchy_.cut(5))
 
 
 def test_update_equals_a_fit_on_what_is_left(holdfast, people, model):
@@ -49,15 +50,15 @@ def test_update_equals_a_fit_on_what_is_left(holdfast, people, model):
     left = rows_of(people, 12, 60, "left.csv")
     done = holdfast("update", model, "--remove", gone, "--to", "new.holdfast")
     assert done.code == 0, done.err
-    assert "12 are gone" in done.out
-    check_same(library.load("new.holdfast"), fit_left(holdfast, people, left))
+    assert "12 were removed" in done.out
+    check_same(load("new.holdfast"), fit_left(holdfast, people, left))
     before = model.read_bytes()
     done = holdfast("update", "new.holdfast", "--add", gone, "--json")
     assert done.code == 0, done.err
     record = json.loads(done.out)
     assert (record["command"], record["added"], record["removed"]) == ("update", 12, 0)
     assert [cut["k"] for cut in record["cuts"]] == [3, 5]
-    check_same(library.load("new.holdfast"), library.load(model))
+    check_same(load("new.holdfast"), load(model))
     assert model.read_bytes() == before
 
 
@@ -81,7 +82,7 @@ def test_adding_and_removing_at_once(holdfast, people, model):
     some = rows_of(people, 5, 9, "some.csv")
     done = holdfast("update", model, "--add", some, "--remove", some, "--to", "new.holdfast")
     assert done.code == 0, done.err
-    check_same(library.load("new.holdfast"), library.load(model))
+    check_same(load("new.holdfast"), load(model))
     assert "0 of the 60 rows in both (0.0%) changed cluster" in done.out
 
 
@@ -126,8 +127,8 @@ def test_diff_says_what_moved_in_words_and_as_a_table(holdfast, people, model):
     lines = done.out.splitlines()
     assert lines[0].startswith("3 clusters: ")
     assert "of the 48 rows in both" in lines[0]
-    assert "12 are gone" in lines[0]
-    assert any(line.startswith("  cluster") and "are gone" in line for line in lines[1:])
+    assert "12 were removed" in lines[0]
+    assert any(line.startswith("  cluster") and "were removed" in line for line in lines[1:])
     header = next(i for i, line in enumerate(lines) if line.split()[:3] == ["k", "before", "after"])
     assert len(lines) - header == 4
     record = json.loads(holdfast("diff", model, "new.holdfast", "--json").out)
@@ -158,17 +159,17 @@ def test_models_that_cannot_be_compared_are_named(holdfast, people, model):
 
 
 def test_refined_splits_survive_an_update(holdfast, people):
-    common = ("--drop", "count", "-k", 3, "--cost", "refined", "-o", "l.csv", "--force", "--quiet")
+    common = ("--drop", "count", "-k", 3, "--method", "means", "-o", "l.csv", "--force", "--quiet")
     gone = rows_of(people, 0, 12, "gone.csv")
     done = holdfast("fit", people, "--model", "all.holdfast", *common)
     assert done.code == 0, done.err
-    model = library.load("all.holdfast")
+    model = load("all.holdfast")
     assert model.parameters["cost"] == "refined"
     estimator = library.HierarchicalKMedian(
         3, method="means", random_state=model.parameters["seed"]
     ).fit(model.stored.rows, sample_weight=model.stored.weight)
-    assert estimator.hierarchy_.costs[2] == model.hierarchy.costs[2]
+    assert estimator.hierarchy_.costs[2] == model.hierarchy_.costs[2]
     assert holdfast("update", "all.holdfast", "--remove", gone, "--to", "less.holdfast").code == 0
     assert holdfast("update", "less.holdfast", "--add", gone).code == 0
-    again = library.load("less.holdfast")
-    np.testing.assert_array_equal(again.hierarchy.costs, model.hierarchy.costs)
+    again = load("less.holdfast")
+    np.testing.assert_array_equal(again.hierarchy_.costs, model.hierarchy_.costs)

@@ -12,13 +12,10 @@ from fuzz.files import EDITS, SCRATCH, Edit
 from fuzz.target import Target
 from hypothesis import strategies as st
 
-from holdfast.cli.console import Console
-from holdfast.cli.options import ReadOptions, TalkOptions
-from holdfast.cli.problems import InputProblem
-from holdfast.cli.tables import read_table
 from holdfast.tables.chunks import open_source
+from holdfast.tables.errors import TableError
+from holdfast.tables.read import TextFormat, read_table
 
-QUIET = Console("fit", TalkOptions(quiet=True))
 SIGNED = 16 + 32  # bytes of a sketch after its Arrow stream
 
 
@@ -59,13 +56,13 @@ CHUNKS = {
     if name in ("a.csv", "a.parquet", "a.feather", "a.arrow")
 }
 OPTIONS = [
-    ReadOptions(),
-    ReadOptions(no_header=True),
-    ReadOptions(separator=";", decimal=","),
-    ReadOptions(encoding="latin-1"),
-    ReadOptions(encoding="utf-16"),
-    ReadOptions(encoding="no-such"),
-    ReadOptions(separator="tab"),
+    TextFormat(),
+    TextFormat(header=False),
+    TextFormat(separator=";", decimal=","),
+    TextFormat(encoding="latin-1"),
+    TextFormat(encoding="utf-16"),
+    TextFormat(encoding="no-such"),
+    TextFormat(separator="tab"),
 ]
 TEXTS = [
     "",
@@ -90,7 +87,7 @@ TEXTS += [
 
 
 def check_table_file(case: tuple[str, str, list[Edit], int]) -> None:
-    """A file of any bytes gives a table with rows and distinct names, or one InputProblem."""
+    """A file of any bytes gives a table with rows and distinct names, or one TableError."""
     name, text, edits, option = case
     content = text.encode() if name == "text.csv" else TABLES[name]
     for edit in edits:
@@ -98,8 +95,8 @@ def check_table_file(case: tuple[str, str, list[Edit], int]) -> None:
     path = SCRATCH / name
     path.write_bytes(content)
     try:
-        table = read_table(str(path), OPTIONS[option % len(OPTIONS)], QUIET)
-    except InputProblem as problem:
+        table = read_table(str(path), OPTIONS[option % len(OPTIONS)])
+    except TableError as problem:
         if len(str(problem)) < 20:
             raise
         return

@@ -1,9 +1,8 @@
 """``holdfast``: from a file to an answer, without Python.
 
-Data flow of a command: `options` (what the user wrote) -> `tables` (file -> Arrow table) ->
-`dataset` (table -> prepared rows, ids, weights) -> the library -> `outputs` (checked first, written
-whole) and `console` (results on standard output, everything else on standard error). One file a
-command; `program` runs them and turns problems into one line and an exit code.
+Each command has a file of its own: it takes `options`, reads with `holdfast.tables`, calls the
+library, and writes with `holdfast.tables` and `console`. `app` registers the commands and turns
+`errors` into one line and an exit code.
 """
 
 import gc
@@ -20,12 +19,12 @@ def main() -> None:
     absent = [name for name in _NEEDED if find_spec(name) is None]
     if absent:
         print(
-            f"holdfast: the command line needs {', '.join(absent)}, not installed here. "
-            "Install them with: pip install 'holdfast[cli]'",
+            f"holdfast: the command line needs {', '.join(absent)}, which is not installed. "
+            "Install it with: pip install 'holdfast[cli]'",
             file=sys.stderr,
         )
         sys.exit(1)
-    from holdfast.cli.program import buffer_output, run_program, unwind_on_termination
+    from holdfast.cli.app import buffer_output, run_program, unwind_on_termination
 
     buffer_output()
     unwind_on_termination()

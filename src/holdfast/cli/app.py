@@ -1,8 +1,14 @@
-"""The program: its commands and its help."""
+"""The program: its commands, its help, and how it ends."""
 
+import functools
 import inspect
+import io
+import signal
+import sys
+import warnings
 from collections.abc import Callable
-from typing import Annotated
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -13,21 +19,22 @@ from holdfast.cli import (
     diff,
     fit,
     match,
+    options,
     predict,
     report,
     reproduce,
     tune,
     update,
 )
-from holdfast.cli.options import spread_groups
-from holdfast.cli.program import guard_command
+from holdfast.cli.console import printable, silence_broken_pipes
+from holdfast.cli.errors import FAILURE, PIPE_CLOSED, TERMINATED, describe_error
 
-__all__ = ["app"]
+__all__ = ["app", "buffer_output", "run_program", "unwind_on_termination"]
 
 _HELP = (
     "Hierarchical clustering that stays put: from a file to an answer.\n\n"
-    "Results go to standard output, everything else to standard error. Exit codes: 0 ok, 2 wrong "
-    "use or input, 1 anything else."
+    "Results go to standard output, everything else to standard error. Exit codes: 0 success, "
+    "2 wrong usage or input, 1 any other failure."
 )
 
 _EXAMPLES = (
@@ -35,9 +42,143 @@ _EXAMPLES = (
     "holdfast fit example.csv --clusters 4,8 --out clusters.csv",
 )
 
+# Signals that asked the program to end. What then comes out of libraries in the middle of their work
+# may be another exception than the one that was raised.
+_end_requests: list[int] = []
+
+
+def run_program(arguments: list[str]) -> int:
+    """Run ``holdfast`` with these arguments.
+
+    Returns
+    -------
+    int
+        Exit code: 0 success, 2 wrong usage or input, 1 any other failure; 130 after Ctrl-C, 141
+        where the reader of a pipe has closed it and 143 after a request to terminate, as in shells.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    code = 0
+    try:
+        typer.main.get_command(app).main(args=arguments, prog_name="holdfast")
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else FAILURE if end.code else 0
+    if _end_requests:
+        code = TERMINATED
+    silence_broken_pipes()
+    return code
+
+
+def unwind_on_termination() -> None:
+    """End by an exception on SIGTERM too, so that temporary files are removed."""
+
+    def stop(number: int, frame: object) -> None:
+        _end_requests.append(number)
+        sys.exit(TERMINATED)
+
+    signal.signal(signal.SIGTERM, stop)
+
+
+def buffer_output() -> None:
+    """Make sure that whole results are written.
+
+    With PYTHONUNBUFFERED set, standard output is a raw file: Python gives up after the first part
+    of a long text that a pipe takes, without an error.
+    """
+    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        sys.stdout = open(sys.stdout.fileno(), "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def guard_command(command: Callable[..., None]) -> Callable[..., None]:
+    """Wrap a command so that nothing but an exit code leaves it."""
+
+    @functools.wraps(command)
+    def run(**values: Any) -> None:
+        debug, quiet = values.get("debug", False), values.get("quiet", False)
+        code = 0
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                warnings.simplefilter("always", UserWarning)
+                warnings.showwarning = functools.partial(_show_warning, quiet)
+                command(**values)
+                sys.stdout.flush()
+        except BrokenPipeError:
+            code = PIPE_CLOSED
+        except BaseException as error:
+            if isinstance(error, SystemExit) or _is_of_typer(error):
+                raise
+            code = TERMINATED if _end_requests and not debug else _report(error, debug)
+        if code:
+            silence_broken_pipes()
+            sys.exit(code)
+
+    return run
+
+
+def _report(error: BaseException, debug: bool) -> int:
+    text, code = describe_error(error, debug)
+    try:
+        print(f"holdfast: {printable(text)}", file=sys.stderr, flush=True)
+    except OSError:
+        pass
+    return code
+
+
+def _is_of_typer(error: BaseException) -> bool:
+    """Typer ends help, completion and wrong usage by exceptions of its own (once click's)."""
+    return type(error).__module__.partition(".")[0] in ("typer", "click")
+
+
+def _show_warning(quiet: bool, message: Warning | str, *rest: Any) -> None:
+    if not quiet:
+        print(f"holdfast: warning: {printable(str(message))}", file=sys.stderr, flush=True)
+
+
+def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn each parameter of `command` that is a group of options into one parameter a field.
+
+    Typer builds its options from the signature; so commands share groups of options without
+    repeating them.
+    """
+    hints = get_type_hints(command, localns=vars(options), include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    parameters = []
+    for parameter in inspect.signature(command).parameters.values():
+        group = groups.get(parameter.name)
+        if group is None:
+            hint = hints[parameter.name]
+            parameters.append(
+                parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
+            )
+            continue
+        inside = get_type_hints(group, include_extras=True)
+        for field in fields(group):
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            parameters.append(
+                inspect.Parameter(
+                    field.name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=default,
+                    annotation=inside[field.name],
+                )
+            )
+
+    @functools.wraps(command)
+    def call(**values: Any) -> None:
+        given: dict[str, Any] = {}
+        for name, group in groups.items():
+            given[name] = group(**{f.name: values.pop(f.name) for f in fields(group)})
+        command(**values, **given)
+
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {p.name: p.annotation for p in parameters}
+    return call
+
 
 def _list_examples(examples: tuple[str, ...]) -> str:
-    # Lines are joined and wrapped anew by the terminal's width; blank lines keep examples apart.
+    # Lines are joined and wrapped by the terminal's width; blank lines keep examples apart.
     return "\n\n".join(["Examples:", *(f"$ {example}" for example in examples)])
 
 

@@ -1,31 +1,37 @@
-"""``holdfast audit``: how much each method moves when rows go, side by side."""
+"""``holdfast audit``: how much each method moves when rows are removed, side by side."""
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from holdfast._machine.progress import Progress, Shown
 from holdfast.cli.console import Console
+from holdfast.cli.errors import IncompleteResult, InputError, input_errors
+from holdfast.cli.fit import read_dataset
 from holdfast.cli.options import (
     Clusters,
     ColumnOptions,
     DataFile,
+    DisplayOptions,
+    Force,
     MeasureOptions,
     ReadOptions,
-    TalkOptions,
+    check_counts,
+    check_outputs,
+    check_seed,
+    parse_amounts,
+    parse_counts,
+    parse_names,
 )
-from holdfast.cli.parse import check_counts, parse_amounts, parse_counts, parse_names, parse_seed
-from holdfast.cli.problems import InputProblem, Unsuccessful, blame_input
 from holdfast.clusterers.registry import METHODS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from holdfast.cli.dataset import Dataset
+    from holdfast.tables.dataset import Dataset
 
 __all__ = ["EXAMPLES", "audit"]
 
@@ -41,7 +47,7 @@ _MOST_QUADRATIC = 30_000  # rows: 3.6 GB of distances
 
 @dataclass(frozen=True)
 class _Audit:
-    """What is measured, of every method."""
+    """What is measured for every method."""
 
     ks: tuple[int, ...]
     delete: list[int | float]
@@ -55,139 +61,131 @@ def audit(
     read: ReadOptions,
     column: ColumnOptions,
     how: MeasureOptions,
-    talk: TalkOptions,
+    display: DisplayOptions,
     methods: Annotated[
         str, typer.Option("--methods", metavar="M,M,...", help=f"Some of {', '.join(METHODS)}.")
     ] = "means,medoids,tree,ward,average,complete,single,bisecting_kmeans",
     clusters: Clusters = "8",
     delete: Annotated[
         str,
-        typer.Option("--delete", metavar="N,N%,...", help="How many rows go: numbers or shares."),
+        typer.Option(
+            "--delete", metavar="N,N%,...", help="How many rows to remove: numbers or fractions."
+        ),
     ] = "1,1%,5%",
     measure: Annotated[
         str,
         typer.Option(
             "--measure",
-            help="moved_fraction (of the rows that stay), moved (rows, the deleted ones included) or "
-            "symmetric_difference (the paper's).",
+            help="moved_fraction (of the remaining rows), moved (rows, including the removed ones) "
+            "or symmetric_difference (the paper's).",
         ),
     ] = "moved_fraction",
     sample: Annotated[
         int | None,
-        typer.Option("--sample", min=2, metavar="N", help="Measure on so many rows of the table."),
+        typer.Option("--sample", min=2, metavar="N", help="Measure on N rows of the table."),
     ] = None,
     checkpoint: Annotated[
         str | None,
         typer.Option(
             "--checkpoint",
             metavar="FOLDER",
-            help="Keep what is measured there; the same command continues after an interruption.",
+            help="Keep measurements there; the same command continues after an interruption.",
         ),
     ] = None,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", metavar="FILE", help="Also write the table to this file."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace that file.")] = False,
+    force: Force = False,
 ) -> None:
-    """Compare how much methods move when rows go, and what their clusters cost.
+    """Compare how much methods move when rows are removed, and what their clusters cost.
 
-    Every method is fitted to the table and to the table without some rows. Printed is the share of
-    the remaining rows that change cluster, with its standard error, and the k-median cost (sum of
-    distances to the best center of each cluster). Low is good for both.
+    Every method is fitted to the table and to the table without some rows. The table shows the
+    fraction of the remaining rows that change cluster, its standard error, and the k-median cost
+    (the sum of distances to the best center of each cluster). Low is good for both.
     """
-    from holdfast.cli.outputs import TABLE_ENDINGS, check_targets
-    from holdfast.cli.pace import share_work, tell_share
+    from holdfast.tables.write import STREAM_ENDINGS
 
-    console = Console("audit", talk, table_on_stdout=out == "-" and not talk.json)
+    console = Console("audit", display, table_on_stdout=out == "-" and not display.json)
     asked = _Audit(parse_counts(clusters), parse_amounts(delete), measure, how, checkpoint)
-    chosen = _check_methods(methods, measure)
-    parse_seed(how.seed)
-    check_targets({"--out": (out, TABLE_ENDINGS[:-1])}, force=force, inputs=(data,))
+    names = _check_methods(methods, measure)
+    check_seed(how.seed)
+    check_outputs({"--out": (out, STREAM_ENDINGS)}, force=force, inputs=(data,))
     if checkpoint is not None and Path(checkpoint).is_file():
-        raise InputProblem(f"--checkpoint {checkpoint} is a file; expected a folder.")
-    dataset, rows = _read(data, read, column, sample, how.seed, chosen, console)
+        raise InputError(f"--checkpoint {checkpoint} is a file; expected a folder.")
+    dataset = read_dataset(data, read, column, console)
+    rows = _take_sample(dataset.rows, sample, how.seed, names, console)
     check_counts(asked.ks, rows.shape[0])
     records: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
-    with console.bar("trying each method once") as bar:
-        repeats = how.repeats if console.shows_bars else None
-        shares = share_work(chosen, rows, asked.ks, repeats, bar.update)
-        bar.restart()
-        for number, (method, clusterer) in enumerate(chosen.items(), start=1):
-            bar.rename(f"{method} ({number} of {len(chosen)})")
-            tell = functools.partial(tell_share, bar.update, *shares[method])
+    with (
+        console.progress("measuring") as progress,
+        Progress(progress, len(names), "methods") as shown,
+    ):
+        for number, name in enumerate(names, start=1):
+            part = shown.part(f"{name} ({number} of {len(names)})")
             try:
-                records += _measure(method, clusterer(), rows, asked, tell)
+                records += _measure(name, rows, asked, part)
             except (RuntimeError, MemoryError) as error:
-                failed[method] = str(error) or "not enough memory"
+                failed[name] = str(error) or "not enough memory"
+            shown.advance()
     _show(records, failed, dataset, rows.shape[0], asked, out, console)
 
 
-def _check_methods(text: str, measure: str) -> dict[str, Callable[[], Any]]:
+def _check_methods(text: str, measure: str) -> tuple[str, ...]:
     if measure not in _MEASURES:
-        raise InputProblem(f"--measure must be one of {', '.join(_MEASURES)}; got {measure!r}.")
+        raise InputError(f"--measure must be one of {', '.join(_MEASURES)}; got {measure!r}.")
     names = parse_names("--methods", text)
     for name in names:
         if name not in METHODS:
-            raise InputProblem(f"--methods knows {', '.join(METHODS)}; got {name!r}.")
-    return {name: METHODS[name].build for name in names}
+            raise InputError(f"--methods must be some of {', '.join(METHODS)}; got {name!r}.")
+    return names
 
 
-def _read(
-    path: str,
-    read: ReadOptions,
-    column: ColumnOptions,
+def _take_sample(
+    rows: "NDArray[np.float64]",
     sample: int | None,
     seed: int,
-    chosen: dict[str, Callable[[], Any]],
+    names: tuple[str, ...],
     console: Console,
-) -> "tuple[Dataset, NDArray[np.float64]]":
-    from holdfast.cli.dataset import announce, prepare_table
-    from holdfast.cli.tables import read_table
+) -> "NDArray[np.float64]":
     from holdfast.report.inputs import keyed_sample
 
-    dataset = prepare_table(read_table(path, read, console), column, console)
-    announce(dataset, console)
-    rows = dataset.rows
     if sample is not None and sample < rows.shape[0]:
         rows = rows[keyed_sample(rows, sample, seed, "audit")]
-        console.notice(f"measured on a sample of {sample:,} rows.")
-    heavy = [name for name in chosen if METHODS[name].quadratic]
-    if heavy and rows.shape[0] > _MOST_QUADRATIC:
-        raise InputProblem(
-            f"{' and '.join(heavy)} linkage need a distance for every pair of {rows.shape[0]:,} "
-            f"rows. Leave them out of --methods, or add --sample 5000."
+        console.notice(f"measuring on a sample of {sample:,} rows.")
+    quadratic = [name for name in names if METHODS[name].quadratic]
+    if quadratic and rows.shape[0] > _MOST_QUADRATIC:
+        raise InputError(
+            f"{' and '.join(quadratic)} linkage store a distance for every pair of the "
+            f"{rows.shape[0]:,} rows. Leave them out of --methods, or add --sample 5000."
         )
-    return dataset, rows
+    return rows
 
 
 def _measure(
-    method: str,
-    clusterer: Any,
-    rows: "NDArray[np.float64]",
-    asked: _Audit,
-    tell: Callable[[str, float, float | None], None],
+    name: str, rows: "NDArray[np.float64]", asked: _Audit, progress: Shown
 ) -> list[dict[str, Any]]:
-    """Measure one method: a record for each number of deleted rows and of clusters."""
+    """Measure one method: a record for each number of removed rows and of clusters."""
     from holdfast import average_sensitivity
     from holdfast.stability import mean_cost
 
-    folder = None if asked.checkpoint is None else Path(asked.checkpoint) / method
-    with blame_input():
+    clusterer = METHODS[name].build()
+    folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
+    with input_errors():
         result = average_sensitivity(
             clusterer, rows, n_clusters=asked.ks, delete=asked.delete, trials=asked.how.trials,
             repeats=asked.how.repeats, measure=asked.measure, n_jobs=asked.how.jobs,
-            random_state=asked.how.seed, progress=tell, checkpoint=folder,
+            random_state=asked.how.seed, progress=progress, checkpoint=folder,
         )  # fmt: skip
     if not result.complete:
-        kept = "" if folder is None else " What is done is kept: the same command continues."
-        raise KeyboardInterrupt(f"interrupted while measuring {method}.{kept}")
+        kept = "" if folder is None else " The same command continues from its checkpoint."
+        raise KeyboardInterrupt(f"interrupted while measuring {name}.{kept}")
     costs = mean_cost(clusterer, rows, n_clusters=asked.ks, seeds=result.seeds)
     interval = result.interval()
     return [
         {
-            "method": method,
+            "method": name,
             "k": k,
             "delete": change.removeprefix("delete "),
             "mean": float(result.mean[c, j]),
@@ -213,13 +211,13 @@ def _show(
 ) -> None:
     deletes = list(dict.fromkeys(r["delete"] for r in records))  # as they were asked for
     records.sort(key=lambda r: (r["k"], deletes.index(r["delete"]), r["mean"]))
-    if records and out is not None and not (out == "-" and console.talk.json):
+    if records and out is not None and not (out == "-" and console.display.json):
         import pyarrow as pa
 
-        from holdfast.cli.outputs import write_table
+        from holdfast.tables.write import write_table
 
         write_table(out, pa.Table.from_pylist(records))
-    if console.talk.json:
+    if console.display.json:
         console.show_json(
             {
                 "n_rows": int(dataset.used.size),
@@ -235,22 +233,18 @@ def _show(
             }
         )
     elif records:
-        share = asked.measure == "moved_fraction"
-        form = "{:.1%}" if share else "{:.4g}"
+        form = "{:.1%}" if asked.measure == "moved_fraction" else "{:.4g}"
+        header = ["clusters", "removed", "method", "moved", "±", "cost"]
+        numbers = ("mean", "standard_error")
         console.show_table(
-            ["clusters", "deleted", "method", "moved", "±", "cost"],
+            header,
             [
-                [
-                    str(r["k"]),
-                    r["delete"],
-                    r["method"],
-                    form.format(r["mean"]),
-                    form.format(r["standard_error"]),
-                    f"{r['cost']:.6g}",
-                ]
+                [str(r["k"]), r["delete"], r["method"]]
+                + [form.format(r[number]) for number in numbers]
+                + [f"{r['cost']:.6g}"]
                 for r in records
             ],
         )
     if failed:
-        told = "; ".join(f"{method}: {why}" for method, why in failed.items())
-        raise Unsuccessful(f"{len(failed)} of the methods failed. {told}")
+        told = "; ".join(f"{name}: {why}" for name, why in failed.items())
+        raise IncompleteResult(f"{len(failed)} of the methods failed. {told}")

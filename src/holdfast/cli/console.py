@@ -4,50 +4,71 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from holdfast.cli.options import TalkOptions
-from holdfast.cli.progress import Bar, make_bar
+from holdfast._machine.progress import Shown, describe_seconds
+from holdfast.cli.errors import name_options
+from holdfast.cli.options import DisplayOptions
 
-__all__ = ["FORMAT", "Console", "count", "list_names", "printable", "silence_broken_pipes"]
+__all__ = ["FORMAT", "Console", "printable", "silence_broken_pipes"]
 
 FORMAT = 1
 """Version of the shape of all JSON output; see docs/command_line.md."""
 
-_MOST_NAMES = 8
+_QUIET_SECONDS = 2.0  # shorter work shows no bar
+_TICK_SECONDS = 0.2
 
 
 class Console:
-    """What a command says, and where.
+    """What a command prints, and where.
 
     Parameters
     ----------
     command : str
         Its name, for JSON.
-    talk : TalkOptions
+    display : DisplayOptions
     table_on_stdout : bool, default=False
         Whether a table of results goes to standard output, so that summaries must not.
     """
 
-    def __init__(self, command: str, talk: TalkOptions, table_on_stdout: bool = False) -> None:
+    def __init__(
+        self, command: str, display: DisplayOptions, table_on_stdout: bool = False
+    ) -> None:
         self.command = command
-        self.talk = talk
+        self.display = display
         self.table_on_stdout = table_on_stdout
 
     def notice(self, text: str) -> None:
-        """Say something on standard error, unless told to be quiet."""
-        if not self.talk.quiet:
-            print(f"holdfast: {printable(text)}", file=sys.stderr, flush=True)
+        """Print a line to standard error, unless --quiet."""
+        if not self.display.quiet:
+            print(f"holdfast: {printable(name_options(text))}", file=sys.stderr, flush=True)
 
-    def bar(self, what: str, expected_seconds: float | None = None) -> Bar:
-        """Show progress on a terminal, from two seconds on."""
-        return make_bar(what, self.shows_bars, expected_seconds)
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Shown]:
+        """Show progress while work is done: on a terminal only, after two seconds.
 
-    @property
-    def shows_bars(self) -> bool:
-        """Whether anybody sees progress: a guess of how long work takes costs time."""
-        return not self.talk.quiet and sys.stderr.isatty()
+        Yields
+        ------
+        Listener or False
+            To be handed to the work as `progress`. Until it is called, a spinner turns.
+        """
+        if self.display.quiet or not sys.stderr.isatty():
+            yield False
+            return
+        bar = _Bar(what)
+
+        # A function, which scikit-learn can clone with an estimator; a bar it could not.
+        def listen(what: str, done: float, total: float | None) -> None:
+            bar(what, done, total)
+
+        try:
+            yield listen
+        finally:
+            bar.close()
 
     def show_json(self, record: dict[str, Any]) -> None:
         """Print one JSON object; NaN and infinity become null."""
@@ -63,7 +84,7 @@ class Console:
         from rich.text import Text
 
         file = sys.stderr if self.table_on_stdout else sys.stdout
-        if self.table_on_stdout and self.talk.quiet:
+        if self.table_on_stdout and self.display.quiet:
             return
         lines = [[printable(cell) for cell in row] for row in rows]
         table = Table(box=None, pad_edge=False, header_style="bold")
@@ -80,12 +101,79 @@ class Console:
             print(*(line.rstrip() for line in text.getvalue().splitlines()), sep="\n", file=file)
         file.flush()
 
-    def say(self, text: str) -> None:
+    def show_line(self, text: str) -> None:
         """Print a line of the summary, beside the table."""
         if not self.table_on_stdout:
             print(printable(text), flush=True)
-        elif not self.talk.quiet:
+        elif not self.display.quiet:
             print(printable(text), file=sys.stderr, flush=True)
+
+
+class _Bar:
+    """A `Listener` that a thread draws: a bar with the time left, or a spinner without a total."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._done, self._total = 0.0, None  # type: tuple[float, float | None]
+        self._since = (time.monotonic(), 0.0)  # when counting began, and what was done by then
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._draw, daemon=True)
+        self._thread.start()
+
+    def __call__(self, what: str, done: float, total: float | None) -> None:
+        """Take note of what is being done, and how much of how much is done."""
+        if total != self._total or done < self._done:
+            self._since = (time.monotonic(), done)
+        self._what, self._done, self._total = what or self._what, done, total
+
+    def close(self) -> None:
+        """Remove the bar from the terminal."""
+        self._over.set()
+        self._thread.join()
+
+    def _draw(self) -> None:
+        if self._over.wait(_QUIET_SECONDS):
+            return
+        from rich.console import Console as Screen
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        class BarOrSpinner(BarColumn):
+            spinner = SpinnerColumn()
+
+            def render(self, task: Any) -> Any:
+                return super().render(task) if task.total else self.spinner.render(task)
+
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarOrSpinner(),
+            TextColumn("{task.fields[left]}"),
+            TimeElapsedColumn(),
+        )
+        screen = Screen(file=sys.stderr)
+        with Progress(
+            *columns, console=screen, transient=True, redirect_stdout=False, redirect_stderr=False
+        ) as progress:
+            task = progress.add_task(self._what, total=None, left="")
+            while True:
+                progress.update(
+                    task,
+                    description=self._what,
+                    completed=self._done,
+                    total=self._total,
+                    left=self._describe_left(),
+                )
+                if self._over.wait(_TICK_SECONDS):
+                    return
+
+    def _describe_left(self) -> str:
+        done, total, (start, before) = self._done, self._total, self._since
+        if not total:
+            return ""
+        text = f"{100.0 * min(done / total, 1.0):.0f}%"
+        if done <= before:
+            return text
+        left = (time.monotonic() - start) * max(total - done, 0.0) / (done - before)
+        return f"{text}, {describe_seconds(left)} left"
 
 
 def printable(text: str) -> str:
@@ -93,18 +181,6 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
-
-
-def count(number: int, noun: str) -> str:
-    """Say a number of things."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def list_names(names: Sequence[str]) -> str:
-    """Names in one line, the first few of many."""
-    shown = ", ".join(names[:_MOST_NAMES])
-    more = len(names) - _MOST_NAMES
-    return shown if more <= 0 else f"{shown} and {more:,} more"
 
 
 def silence_broken_pipes() -> None:

@@ -1,40 +1,203 @@
 """``holdfast cut``: a model -> labels for any number of clusters, without fitting again."""
 
-from holdfast.cli.console import Console
-from holdfast.cli.options import Clusters, ModelFile, OutputOptions, TalkOptions
-from holdfast.cli.parse import parse_counts
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["EXAMPLES", "cut"]
+from holdfast.cli.console import Console
+from holdfast.cli.errors import InputError
+from holdfast.cli.options import (
+    Clusters,
+    DisplayOptions,
+    ModelFile,
+    OutputOptions,
+    check_outputs,
+    parse_counts,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from holdfast.estimator import HierarchicalKMedian
+    from holdfast.hierarchy import Hierarchy
+    from holdfast.storage.model import TableRecord
+
+__all__ = [
+    "EXAMPLES",
+    "check_cuts",
+    "cut",
+    "describe_cuts",
+    "load_model",
+    "save_model",
+    "show_labels",
+    "table_of",
+]
 
 EXAMPLES = (
     "holdfast cut wine.holdfast --clusters 12 --out twelve.csv",
     "holdfast cut wine.holdfast --clusters 2,3 | head -n 4",
 )
 
+_MOST_SIZES = 12
 
-def cut(model: ModelFile, clusters: Clusters, output: OutputOptions, talk: TalkOptions) -> None:
+
+def cut(
+    model: ModelFile, clusters: Clusters, output: OutputOptions, display: DisplayOptions
+) -> None:
     """Cut a fitted hierarchy into any number of clusters, without fitting again."""
     import pyarrow as pa
 
-    from holdfast.cli.labels import build_label_table, describe_cuts, name_centers, show_labels
-    from holdfast.cli.models import check_cuts, load_model
-    from holdfast.cli.outputs import TABLE_ENDINGS, check_targets, write_table
+    from holdfast.tables.write import TABLE_ENDINGS, build_label_table
 
-    console = Console("cut", talk, table_on_stdout=output.out == "-" and not talk.json)
+    console = Console("cut", display, table_on_stdout=output.out == "-" and not display.json)
     ks = parse_counts(clusters)
-    check_targets({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(model,))
+    check_outputs({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(model,))
     fitted = load_model(model)
     check_cuts(fitted, ks, model)
-    hierarchy = fitted.hierarchy
+    hierarchy, source = fitted.hierarchy_, table_of(fitted)
     table = build_label_table(
-        None if fitted.ids is None else fitted.id_name,
-        None if fitted.ids is None else pa.array(fitted.ids),
-        fitted.used,
+        None if source.ids is None else source.id_name,
+        None if source.ids is None else pa.array(source.ids),
+        source.used,
         {k: hierarchy.cut(k) for k in ks},
         hierarchy.center_indices,
     )
-    if output.out != "-":
-        write_table(output.out, table)
-    cuts = describe_cuts(hierarchy, ks, name_centers(table, fitted.used, hierarchy, max(ks)))
+    cuts = describe_cuts(hierarchy, ks, table.column(0).to_numpy()[source.used])
     record = {"n_rows": table.num_rows, "n_used": hierarchy.n_rows, "cuts": cuts}
     show_labels(console, record, table, output.out, {})
+
+
+def load_model(path: str) -> "HierarchicalKMedian":
+    """Read a model that ``fit --model`` or Python saved."""
+    import os
+
+    from holdfast import load
+    from holdfast.tables.errors import describe_reason
+
+    if path == "-":
+        raise InputError("a model is read from a file, not from standard input.")
+    if os.path.isdir(path):
+        raise InputError(f"{path} is a folder; expected a model file.")
+    try:
+        return load(path)
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {describe_reason(error)}.") from None
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def table_of(model: "HierarchicalKMedian") -> "TableRecord":
+    """Return what a model knows of its table; one saved from Python takes columns as they are."""
+    import numpy as np
+
+    from holdfast.storage.model import TableRecord
+    from holdfast.tables.preparation import Preparation
+
+    if model.table_ is not None:
+        return model.table_
+    numbered = [f"column_{j}" for j in range(model.n_features_in_)]
+    names = tuple(str(name) for name in getattr(model, "feature_names_in_", numbered))
+    used = np.ones(model.hierarchy_.n_rows, dtype=np.bool_)
+    return TableRecord(Preparation(names), None, None, used, (model.n_clusters,))
+
+
+def save_model(model: "HierarchicalKMedian", path: str, *, include_rows: bool = True) -> None:
+    """Write a model file, whole or not at all; a link stays a link."""
+    import os
+
+    from holdfast.tables.errors import WriteError, describe_reason
+
+    try:
+        model.save(os.path.realpath(path), include_rows=include_rows)
+    except OSError as error:
+        raise WriteError(f"{path} cannot be written: {describe_reason(error)}.") from error
+
+
+def check_cuts(model: "HierarchicalKMedian", ks: tuple[int, ...], path: str) -> None:
+    """Refuse numbers of clusters that the model does not reach."""
+    most = model.hierarchy_.n_centers
+    if max(ks) > most:
+        raise InputError(
+            f"{path} has at most {most:,} clusters; --clusters asks for {max(ks):,}. Ask for fewer, "
+            "or fit again with a larger --max-centers."
+        )
+
+
+def describe_cuts(hierarchy: "Hierarchy", ks: tuple[int, ...], ids: Any) -> list[dict[str, Any]]:
+    """List for each k its cost, and the size and center of each cluster.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+    ks : tuple of int
+    ids : ndarray of shape (n_rows,)
+        Of the rows of the hierarchy.
+    """
+    centers = ids[hierarchy.center_indices[: max(ks)]].tolist()
+    return [
+        {
+            "k": k,
+            "cost": float(hierarchy.costs[k - 1]),
+            "sizes": hierarchy.sizes(k).tolist(),
+            "centers": centers[:k],
+        }
+        for k in ks
+    ]
+
+
+def show_labels(
+    console: Console,
+    record: dict[str, Any],
+    table: "pa.Table",
+    out: str,
+    others: dict[str, str | None],
+) -> None:
+    """Write labels, then print a summary of them, or JSON.
+
+    Parameters
+    ----------
+    console : Console
+    record : dict
+        What JSON holds besides files and rows. Its "cuts" make the summary.
+    table : pyarrow.Table
+        From `build_label_table`.
+    out : str
+    others : dict of str to path or None
+        Other files that were written.
+    """
+    from holdfast.tables.write import write_table
+
+    files = {"out": None if out == "-" else out, **others}
+    if out != "-" or not console.display.json:
+        write_table(out, table)
+    if console.display.json:
+        rows = {"rows": table.to_pydict()} if out == "-" else {}
+        console.show_json({**record, "files": files, **rows})
+        return
+    if out != "-" and "cuts" in record:
+        _show_cuts(record["cuts"], console)
+    for path in files.values():
+        if path is not None:
+            console.notice(f"wrote {path}")
+
+
+def _show_cuts(cuts: list[dict[str, Any]], console: Console) -> None:
+    """Print the clusters of one k, or a line for each of several."""
+    if len(cuts) == 1:
+        total = sum(cuts[0]["sizes"])
+        clusters = zip(cuts[0]["sizes"], cuts[0]["centers"], strict=True)
+        console.show_table(
+            ["cluster", "rows", "fraction", "center"],
+            [
+                [str(t), f"{size:,}", f"{size / total:.1%}", str(center)]
+                for t, (size, center) in enumerate(clusters)
+            ],
+        )
+        return
+    rows = []
+    for cut in cuts:
+        sizes = [f"{size:,}" for size in cut["sizes"][:_MOST_SIZES]]
+        more = len(cut["sizes"]) - len(sizes)
+        listed = " ".join(sizes) + (f" and {more:,} more" if more else "")
+        rows.append([str(cut["k"]), f"{cut['cost']:.6g}", listed])
+    console.show_table(["clusters", "cost", "rows in each"], rows)

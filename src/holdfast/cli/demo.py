@@ -1,76 +1,139 @@
-"""``holdfast demo``: the Wine data, clustered, compared and on a page."""
+"""``holdfast demo``: the Wine data, clustered, compared and on a page.
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+``python -m holdfast.cli.demo`` runs it without the extra `cli`: nothing optional is imported here.
+"""
 
-import typer
-
-from holdfast.cli.console import Console
-from holdfast.cli.options import TalkOptions
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import numpy as np
+    from numpy.typing import NDArray
 
-    from holdfast._machine.progress import Shown
+    from holdfast import HierarchicalKMedian
+    from holdfast.cli.options import DemoData, DisplayOptions, Force
+    from holdfast.report import Report
 
-__all__ = ["EXAMPLES", "demo"]
+__all__ = ["EXAMPLES", "demo", "main"]
 
 EXAMPLES = ("holdfast demo --data wine.csv",)
 
+N_CUTS = 10
+N_CLUSTERS = 4
+PAGE = Path("demo-report.html")
 
-def demo(
-    talk: TalkOptions,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            "--data",
-            metavar="FILE",
-            help="Only write the Wine data to this file: what the examples of the help use.",
-        ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", "-f", help="Replace files that are there.")
-    ] = False,
-) -> None:
-    """Cluster the Wine data, compare with the classic methods, write demo-report.html.
+
+def demo(display: "DisplayOptions", data: "DemoData" = None, force: "Force" = False) -> None:
+    """Cluster the Wine data, compare with classic methods, and write demo-report.html.
 
     Takes about a minute. With --data, only the data are written.
     """
-    from holdfast.cli.outputs import TABLE_ENDINGS, check_targets, write_table
+    from holdfast.cli.console import Console
+    from holdfast.cli.options import check_outputs
+    from holdfast.tables.write import STREAM_ENDINGS, write_table
 
-    console = Console("demo", talk)
+    console = Console("demo", display)
     if data is not None:
-        check_targets({"--data": (data, TABLE_ENDINGS[:-1])}, force=force, inputs=())
-        table = _wine()
-        write_table(data, table)
-        if talk.json:
-            console.show_json({"n_rows": table.num_rows, "files": {"data": data}})
+        import pyarrow as pa
+
+        check_outputs({"--data": (data, STREAM_ENDINGS)}, force=force, inputs=())
+        _, values, names = _load_wine()
+        write_table(data, pa.table(dict(zip(names, values.T, strict=True))))
+        if display.json:
+            console.show_json({"n_rows": values.shape[0], "files": {"data": data}})
         else:
-            console.notice(f"wrote {data}: {table.num_rows} rows, {table.num_columns} columns.")
+            console.notice(f"wrote {data}: {values.shape[0]} rows, {values.shape[1]} columns.")
         return
-    from holdfast import demo as library
-
-    page = str(library.PAGE)
-    check_targets({"demo": (page, ())}, force=force, inputs=())
-
-    @contextmanager
-    def show() -> "Iterator[Shown]":
-        with console.bar("comparing") as bar:
-            yield bar.follow if console.shows_bars else False
-
-    if talk.json:
-        with show() as progress:
-            report = library.report_wine(progress=progress)
-        report.to_html(page)
-        console.show_json({"report": report.to_dict(), "files": {"out": page}})
+    check_outputs({"demo": (str(PAGE), ())}, force=force, inputs=())
+    if not display.json:
+        _show_cuts()
+    with console.progress("comparing") as progress:
+        report = report_wine(progress=progress)
+    report.to_html(PAGE)
+    if display.json:
+        console.show_json({"report": report.to_dict(), "files": {"out": str(PAGE)}})
     else:
-        library.main(show)
+        _show_report(report)
 
 
-def _wine() -> "pa.Table":
-    import pyarrow as pa
+def main() -> None:
+    """Fit, print, compare, and write the page."""
+    _show_cuts()
+    report = report_wine(progress=True)
+    report.to_html(PAGE)
+    _show_report(report)
+
+
+def report_wine(**options: Any) -> "Report":
+    """Build the report of the Wine data; `options` are those of `build_report`."""
+    from holdfast import build_report
+
+    X, values, names = _load_wine()
+    given = {
+        "n_clusters": N_CLUSTERS,
+        "estimator": choose_model(),
+        "names": names,
+        "values": values,
+        "title": "Wine",
+        "command": "holdfast demo",
+    }
+    return build_report(X, **{**given, **options})
+
+
+def choose_model() -> "HierarchicalKMedian":
+    """Return the model of the demo."""
+    from holdfast import HierarchicalKMedian
+
+    return HierarchicalKMedian(N_CLUSTERS)
+
+
+def _load_wine() -> "tuple[NDArray[np.float64], NDArray[np.float64], list[str]]":
+    """Rows to cluster, rows to show, names of the columns."""
     from sklearn.datasets import load_wine
+    from sklearn.preprocessing import StandardScaler
 
     wine = load_wine()
-    return pa.table(dict(zip(wine.feature_names, wine.data.T, strict=True)))
+    return StandardScaler().fit_transform(wine.data), wine.data, list(wine.feature_names)
+
+
+def _show_cuts() -> None:
+    from holdfast import k_median_cost
+
+    X, _, _ = _load_wine()
+    hierarchy = choose_model().fit(X).hierarchy_
+    print(f"Wine: {X.shape[0]} rows, {X.shape[1]} columns, standardized.")
+    print(f"One hierarchy, {hierarchy.n_centers} cuts; the first {N_CUTS}:\n")
+    print(f"{'k':>2}  {'new center':>10}  {'splits':>6}  {'cost':>6}  sizes")
+    for k in range(1, N_CUTS + 1):
+        center = f"row {hierarchy.center_indices[k - 1]}"
+        split = "-" if k == 1 else f"{hierarchy.parent[k - 1]}"
+        sizes = " ".join(str(size) for size in hierarchy.sizes(k))
+        cost = k_median_cost(X, hierarchy.cut(k))
+        print(f"{k:>2}  {center:>10}  {split:>6}  {cost:>6.0f}  {sizes}")
+    print(
+        "\ncost: the k-median cost, the sum of the distances of all rows to the best medoid of their"
+        "\ncluster."
+    )
+    print("\nComparing with the classic methods. This takes about half a minute ...\n", flush=True)
+
+
+def _show_report(report: "Report") -> None:
+    """Print movement and relative cost, the most stable method first."""
+    comparison = report.content["comparison"]
+    print(
+        f"Fraction of the remaining rows that change cluster (k = {comparison['k']}) when "
+        f"{comparison['main']} of the rows are\nremoved, and k-median cost relative to "
+        f"{comparison['cost_reference']}:\n"
+    )
+    print(f"{'method':<20}{'moved':>8}{'+-':>8}{'cost':>8}")
+    for method in sorted(comparison["methods"], key=lambda m: m["moved"]):
+        print(
+            f"{method['title']:<20}{method['moved']:>8.1%}{method['standard_error']:>8.1%}"
+            f"{method['relative_cost']:>8.0%}"
+        )
+    print(f"\n{report.verdict}")
+    print(f"\nThe report, for your browser:\n  {PAGE.resolve()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,20 +1,26 @@
-"""``holdfast match``: today's clusters get the names they had yesterday."""
+"""``holdfast match``: give today's clusters the names they had yesterday."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.console import Console, list_names
-from holdfast.cli.options import OutputOptions, ReadOptions, TalkOptions
-from holdfast.cli.parse import parse_names
-from holdfast.cli.problems import InputProblem, blame_input
+from holdfast.cli.console import Console
+from holdfast.cli.errors import InputError, input_errors
+from holdfast.cli.options import (
+    DisplayOptions,
+    OutputOptions,
+    ReadOptions,
+    check_outputs,
+    parse_names,
+)
+from holdfast.tables.errors import list_names
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from holdfast.cli.tables import DataTable
+    from holdfast.tables.read import DataTable
 
 __all__ = ["EXAMPLES", "match"]
 
@@ -26,18 +32,18 @@ EXAMPLES = (
 
 def match(
     old: Annotated[
-        str, typer.Argument(metavar="OLD", help="Yesterday's labels, as fit writes them.")
+        str, typer.Argument(metavar="OLD", help="Yesterday's labels, as written by fit.")
     ],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Today's labels.")],
     read: ReadOptions,
     output: OutputOptions,
-    talk: TalkOptions,
+    display: DisplayOptions,
     id: Annotated[
         str | None,
         typer.Option(
             "--id",
             metavar="COLUMN",
-            help="What names a row in both tables; without it, row i is row i.",
+            help="Column that identifies rows in both tables; by default their position.",
         ),
     ] = None,
     columns: Annotated[
@@ -45,40 +51,38 @@ def match(
         typer.Option(
             "--columns",
             metavar="A,B,...",
-            help="Columns of labels; without it, all columns cluster_... that both tables have.",
+            help="Columns of labels; by default all cluster_... columns of both tables.",
         ),
     ] = None,
     noise: Annotated[
         str | None,
-        typer.Option("--noise", metavar="LABEL", help="A label that means no cluster, such as -1."),
+        typer.Option("--noise", metavar="LABEL", help="Label that means no cluster, such as -1."),
     ] = None,
 ) -> None:
     """Rename the clusters of NEW so that they keep the names they had in OLD.
 
-    Clusters are matched one to one with the largest number of rows in common; a cluster without a
-    partner gets a name that OLD does not have. The table that comes out is NEW, with its labels
-    renamed. The summary says how many of the rows in both tables changed cluster.
+    Clusters are matched one to one so that they have as many rows in common as possible; a cluster
+    without a partner gets a name that OLD does not have. The output is NEW with its labels renamed.
+    The summary shows how many of the rows in both tables changed cluster.
     """
-    from holdfast.cli.outputs import TABLE_ENDINGS, check_targets, write_table
-    from holdfast.cli.tables import read_table
+    from holdfast.tables.read import read_table
+    from holdfast.tables.write import TABLE_ENDINGS
 
-    console = Console("match", talk, table_on_stdout=output.out == "-" and not talk.json)
-    check_targets({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(old, new))
+    console = Console("match", display, table_on_stdout=output.out == "-" and not display.json)
+    check_outputs({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(old, new))
     if old == new == "-":
-        raise InputProblem("only one of the two tables can be standard input.")
-    before, after = read_table(old, read, console), read_table(new, read, console)
+        raise InputError("only one of the two tables can be standard input.")
+    before, after = (read_table(path, read.text, notify=console.notice) for path in (old, new))
     names = _choose_columns(before, after, parse_names("--columns", columns))
     for table in (before, after):
         if id is not None and id not in table.data.column_names:
-            raise InputProblem(f"--id: {table.source} has no column {id!r}.")
+            raise InputError(f"--id: {table.source} has no column {id!r}.")
     renamed = after.data
     summaries = []
     for name in names:
         labels, summary = _match_column(before, after, name, id, noise)
         summaries.append({"column": name, **summary})
         renamed = renamed.set_column(renamed.column_names.index(name), name, labels)
-    if output.out != "-":
-        write_table(output.out, renamed)
     _show(summaries, renamed, output.out, console)
 
 
@@ -88,15 +92,15 @@ def _choose_columns(
     for table in (before, after):
         absent = [name for name in asked if name not in table.data.column_names]
         if absent:
-            raise InputProblem(f"--columns: {table.source} has no column {list_names(absent)}.")
+            raise InputError(f"--columns: {table.source} has no column {list_names(absent)}.")
     if asked:
         return asked
     both = [name for name in after.data.column_names if name in before.data.column_names]
     found = tuple(name for name in both if name.startswith("cluster_"))
     if not found:
-        raise InputProblem(
+        raise InputError(
             f"{before.source} and {after.source} have no column cluster_... in common; name the "
-            f"columns of labels with --columns. They share {list_names(both) or 'none'}."
+            f"columns of labels with --columns. In common: {list_names(both) or 'none'}."
         )
     return found
 
@@ -114,9 +118,9 @@ def _match_column(
     new_labels, new_present = _labels(after, name)
     old_ids, new_ids = _ids(before, id), _ids(after, id)
     if id is None and old_ids.size != new_ids.size:
-        raise InputProblem(
+        raise InputError(
             f"{before.source} has {old_ids.size:,} rows and {after.source} has {new_ids.size:,}; "
-            "say with --id which rows are the same."
+            "name the column that identifies rows with --id."
         )
     if old_ids.dtype.kind != new_ids.dtype.kind:
         old_ids, new_ids = old_ids.astype(np.str_), new_ids.astype(np.str_)
@@ -125,8 +129,8 @@ def _match_column(
         try:
             plain = int(noise)
         except ValueError:
-            raise InputProblem(f"--noise: the labels are numbers; got {noise!r}.") from None
-    with blame_input():
+            raise InputError(f"--noise: the labels are numbers; got {noise!r}.") from None
+    with input_errors():
         found = match_labels(
             old_labels[old_present],
             new_labels[new_present],
@@ -149,14 +153,14 @@ def _labels(table: "DataTable", name: str) -> "tuple[NDArray[Any], NDArray[np.bo
     column = table.data.column(name).combine_chunks()
     present = pc.is_valid(column).to_numpy(zero_copy_only=False)
     if not present.any():
-        raise InputProblem(f"column {name} of {table.source} has no labels.")
+        raise InputError(f"column {name} of {table.source} has no labels.")
     if pa.types.is_integer(column.type):
         return column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), present
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         texts = column.fill_null("").to_numpy(zero_copy_only=False)
         return texts.astype(np.str_), present
-    raise InputProblem(
-        f"column {name} of {table.source} holds {column.type}; labels are integers or texts."
+    raise InputError(
+        f"column {name} of {table.source} holds {column.type}; labels must be integers or text."
     )
 
 
@@ -168,14 +172,14 @@ def _ids(table: "DataTable", id: str | None) -> "NDArray[Any]":
         return np.arange(table.data.num_rows)
     column = table.data.column(id)
     if column.null_count:
-        raise InputProblem(f"column {id} of {table.source} has rows without an id.")
+        raise InputError(f"column {id} of {table.source} has rows without an id.")
     ids = np.asarray(column.to_numpy())
     if not pa.types.is_integer(column.type):
         ids = np.asarray(column.cast(pa.string()).to_numpy()).astype(np.str_)
     distinct, times = np.unique(ids, return_counts=True)
     if distinct.size < ids.size:
-        raise InputProblem(
-            f"column {id} of {table.source} must name each row once; {distinct[times.argmax()]} "
+        raise InputError(
+            f"column {id} of {table.source} must identify each row; {distinct[times.argmax()]} "
             f"occurs {times.max():,} times."
         )
     return ids
@@ -193,38 +197,33 @@ def _summarise(
     before, after = set(old.tolist()), set(new.tolist())
     return {
         "n_common": int(rows_before.size),
-        "n_gone": int(old_ids.size - rows_before.size),
+        "n_removed": int(old_ids.size - rows_before.size),
         "n_new": int(new_ids.size - rows_before.size),
         "n_moved": moved,
         "moved_fraction": moved / rows_before.size,
-        "clusters_gone": sorted(before - after),
+        "clusters_removed": sorted(before - after),
         "clusters_new": sorted(after - before),
     }
 
 
 def _show(summaries: list[dict[str, Any]], renamed: "pa.Table", out: str, console: Console) -> None:
-    from holdfast.cli.outputs import write_table
+    from holdfast.tables.write import write_table
 
-    if console.talk.json:
+    if out != "-" or not console.display.json:
+        write_table(out, renamed)
+    if console.display.json:
         rows = {"rows": renamed.to_pydict()} if out == "-" else {}
         files = {"out": None if out == "-" else out}
         console.show_json({"columns": summaries, "files": files, **rows})
         return
-    if out == "-":
-        write_table("-", renamed)
+    counts = ("n_common", "n_removed", "n_new", "n_moved")
+    clusters = ("clusters_removed", "clusters_new")
     console.show_table(
-        ["labels", "in both", "gone", "new", "moved", "share", "clusters gone", "clusters new"],
+        ["labels", "in both", "removed", "new", "moved", "fraction"]
+        + ["clusters removed", "clusters new"],
         [
-            [
-                s["column"],
-                f"{s['n_common']:,}",
-                f"{s['n_gone']:,}",
-                f"{s['n_new']:,}",
-                f"{s['n_moved']:,}",
-                f"{s['moved_fraction']:.1%}",
-                " ".join(map(str, s["clusters_gone"])) or "-",
-                " ".join(map(str, s["clusters_new"])) or "-",
-            ]
+            [s["column"], *(f"{s[name]:,}" for name in counts), f"{s['moved_fraction']:.1%}"]
+            + [" ".join(map(str, s[name])) or "-" for name in clusters]
             for s in summaries
         ],
     )

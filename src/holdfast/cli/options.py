@@ -1,33 +1,64 @@
-"""What users can write, in groups that several commands share."""
+"""What users can write: groups of options that commands share, and their texts as values."""
 
-import functools
-import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import Annotated, Any, get_type_hints
+import csv
+import math
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from holdfast.cli.errors import InputError
+
+if TYPE_CHECKING:
+    from holdfast.tables.columns import ColumnChoice
+    from holdfast.tables.preparation import Missing
+    from holdfast.tables.read import TextFormat
+
 __all__ = [
+    "METHODS",
     "Chunked",
     "Clusters",
     "ColumnOptions",
     "DataFile",
-    "FitOptions",
-    "KeepOptions",
+    "DemoData",
+    "DisplayOptions",
+    "Epsilon",
+    "Force",
+    "Jobs",
     "MeasureOptions",
+    "MethodOption",
+    "MetricOption",
     "ModelFile",
     "OutputOptions",
     "ReadOptions",
     "Seed",
-    "TalkOptions",
     "Weights",
-    "spread_groups",
+    "check_counts",
+    "check_method",
+    "check_outputs",
+    "check_seed",
+    "parse_amounts",
+    "parse_counts",
+    "parse_epsilon",
+    "parse_fraction",
+    "parse_names",
 ]
 
+METHODS = ("means", "medoids", "tree")
+_METRICS = ("euclidean", "manhattan", "cosine")
 _COLUMNS = "Columns and rows"
 _READING = "Reading text files"
 _OUTPUT = "Output"
+_MOST_COUNTS = 10_000
+_STREAMS = ("--out", "--linkage", "--data")  # may go to a pipe or a device
+
+
+def _option(*names: str, help: str, panel: str | None = None, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
 
 DataFile = Annotated[
     str,
@@ -38,37 +69,59 @@ DataFile = Annotated[
     ),
 ]
 ModelFile = Annotated[
-    str,
-    typer.Argument(metavar="MODEL", help="Model file that fit --model wrote.", show_default=False),
+    str, typer.Argument(metavar="MODEL", help="Model file from fit --model.", show_default=False)
 ]
 Clusters = Annotated[
     str,
-    typer.Option(
+    _option(
         "--clusters",
         "-k",
         metavar="K,K,...",
         help="Numbers of clusters, such as 8 or 4,8,16 or 2-6.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Another seed, another result of equal quality.")]
-
-
+MethodOption = Annotated[
+    str,
+    _option(
+        "--method",
+        help="means (splits between means: lowest cost), medoids (splits between rows: proven) or "
+        "tree (near-linear time: proven).",
+    ),
+]
+MetricOption = Annotated[
+    str,
+    _option("--metric", help="Distance: euclidean; for medoids also manhattan and cosine."),
+]
+Epsilon = Annotated[
+    str,
+    _option(
+        "--epsilon",
+        help="Randomness of the centers: 0 is greedy. auto is 0.01 for means, 0.05 for medoids and "
+        "1 for tree.",
+    ),
+]
+Seed = Annotated[int, _option("--seed", help="Random seed; any seed is as good as another.")]
+Jobs = Annotated[
+    int,
+    _option("--jobs", "-j", help="Processes; -1 uses all cores. The results are the same."),
+]
+Force = Annotated[bool, _option("--force", "-f", help="Replace existing files.", panel=_OUTPUT)]
 Chunked = Annotated[
     bool,
-    typer.Option(
-        "--chunked",
-        help="Read a Parquet, CSV or Arrow file in parts: for files larger than memory.",
-        rich_help_panel=_READING,
+    _option(
+        "--chunked", help="Read the file in parts: for files larger than memory.", panel=_READING
     ),
 ]
 Weights = Annotated[
     str | None,
-    typer.Option(
-        "--weights",
-        metavar="COLUMN",
-        help="How often each row counts.",
-        rich_help_panel=_COLUMNS,
-        show_default=False,
+    _option("--weights", metavar="COLUMN", help="How often each row counts.", panel=_COLUMNS),
+]
+DemoData = Annotated[
+    str | None,
+    _option(
+        "--data",
+        metavar="FILE",
+        help="Only write the Wine data to this file, which the examples in the help use.",
     ),
 ]
 
@@ -77,16 +130,10 @@ Weights = Annotated[
 class MeasureOptions:
     """How carefully stability is measured."""
 
-    trials: Annotated[
-        int, typer.Option("--trials", min=1, help="Changed tables for each number.")
-    ] = 30
-    repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="Seeds of methods that are random.")
-    ] = 5
+    trials: Annotated[int, _option("--trials", min=1, help="Perturbed tables per number.")] = 30
+    repeats: Annotated[int, _option("--repeats", min=1, help="Seeds per random method.")] = 5
     seed: Seed = 0
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", help="Processes; -1 is all cores. They change no number.")
-    ] = -1
+    jobs: Jobs = -1
 
 
 @dataclass(frozen=True)
@@ -95,32 +142,34 @@ class ReadOptions:
 
     separator: Annotated[
         str | None,
-        typer.Option(
+        _option(
             "--separator",
             metavar="CHAR",
-            help="Between columns: ',' or what the name says (.tsv: tab).",
-            rich_help_panel=_READING,
-            show_default=False,
+            help="Between columns: a comma by default, a tab for .tsv files.",
+            panel=_READING,
         ),
     ] = None
     decimal: Annotated[
-        str,
-        typer.Option(
-            "--decimal", metavar="CHAR", help="Decimal point of numbers.", rich_help_panel=_READING
-        ),
+        str, _option("--decimal", metavar="CHAR", help="Decimal point of numbers.", panel=_READING)
     ] = "."
     encoding: Annotated[
-        str,
-        typer.Option("--encoding", help="Such as latin-1 or utf-16.", rich_help_panel=_READING),
+        str, _option("--encoding", help="Such as latin-1 or utf-16.", panel=_READING)
     ] = "utf-8"
     no_header: Annotated[
         bool,
-        typer.Option(
+        _option(
             "--no-header",
-            help="The first line is a row: columns are column_0, column_1, ...",
-            rich_help_panel=_READING,
+            help="The first line is a row: columns are called column_0, column_1, ...",
+            panel=_READING,
         ),
     ] = False
+
+    @property
+    def text(self) -> "TextFormat":
+        """The same for `holdfast.tables`."""
+        from holdfast.tables.read import TextFormat
+
+        return TextFormat(self.separator, self.decimal, self.encoding, not self.no_header)
 
 
 @dataclass(frozen=True)
@@ -129,138 +178,75 @@ class ColumnOptions:
 
     columns: Annotated[
         str | None,
-        typer.Option(
-            "--columns",
-            metavar="A,B,...",
-            help="Use these columns only.",
-            rich_help_panel=_COLUMNS,
-            show_default=False,
-        ),
+        _option("--columns", metavar="A,B,...", help="Use only these columns.", panel=_COLUMNS),
     ] = None
     drop: Annotated[
         str | None,
-        typer.Option(
+        _option(
             "--drop",
             metavar="A,B,...",
-            help="Use all numeric columns but these.",
-            rich_help_panel=_COLUMNS,
-            show_default=False,
+            help="Use all numeric columns except these.",
+            panel=_COLUMNS,
         ),
     ] = None
     id: Annotated[
         str | None,
-        typer.Option(
+        _option(
             "--id",
             metavar="COLUMN",
-            help="What names a row; without it rows are numbered from 0.",
-            rich_help_panel=_COLUMNS,
-            show_default=False,
+            help="Column that identifies rows; otherwise rows are numbered from 0.",
+            panel=_COLUMNS,
         ),
     ] = None
     standardize: Annotated[
         bool,
-        typer.Option(
+        _option(
             "--standardize/--no-standardize",
             help="Divide columns by their standard deviation, rounded to a power of two.",
-            rich_help_panel=_COLUMNS,
+            panel=_COLUMNS,
         ),
     ] = True
     strict: Annotated[
         bool,
-        typer.Option(
+        _option(
             "--strict",
-            help="A column that is not numeric is an error, not left out.",
-            rich_help_panel=_COLUMNS,
+            help="Fail on columns that are not numeric instead of ignoring them.",
+            panel=_COLUMNS,
         ),
     ] = False
     drop_missing: Annotated[
         bool,
-        typer.Option(
+        _option(
             "--drop-missing",
-            help="Rows with missing values take no part; their labels stay empty.",
-            rich_help_panel=_COLUMNS,
+            help="Leave out rows with missing values; their labels stay empty.",
+            panel=_COLUMNS,
         ),
     ] = False
     impute: Annotated[
         str | None,
-        typer.Option(
+        _option(
             "--impute",
             metavar="median",
             help="Fill missing values with the median of their column.",
-            rich_help_panel=_COLUMNS,
-            show_default=False,
+            panel=_COLUMNS,
         ),
     ] = None
 
+    def choice(self, weights: str | None = None) -> "ColumnChoice":
+        """Return the same for `holdfast.tables`."""
+        from holdfast.tables.columns import ColumnChoice
 
-@dataclass(frozen=True)
-class FitOptions:
-    """What decides a hierarchy besides the rows."""
+        chosen, dropped = parse_names("--columns", self.columns), parse_names("--drop", self.drop)
+        return ColumnChoice(chosen, dropped, self.id, weights, self.strict)
 
-    epsilon: Annotated[
-        str,
-        typer.Option(
-            "--epsilon",
-            help="How random centers are: 0 is greedy. auto is 1 for the tree cost, 0.05 for "
-            "euclidean and 0.01 for refined.",
-        ),
-    ] = "auto"
-    cost: Annotated[
-        str,
-        typer.Option(
-            "--cost", help="tree (fast), euclidean (closer, slower) or refined (closest)."
-        ),
-    ] = "tree"
-    seed: Seed = 0
-    max_centers: Annotated[
-        str | None,
-        typer.Option(
-            "--max-centers",
-            metavar="N|all",
-            help="How many clusters a model can be cut into. Without it: one for each row, or 256 "
-            "for the other costs.",
-            show_default=False,
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class KeepOptions:
-    """What a fit leaves behind besides labels."""
-
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            metavar="FILE",
-            help="Store the fit, for predict, cut and --like.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None
-    no_rows: Annotated[
-        bool,
-        typer.Option(
-            "--no-rows", help="Leave the rows out of the model file.", rich_help_panel=_OUTPUT
-        ),
-    ] = False
-    linkage: Annotated[
-        str | None,
-        typer.Option(
-            "--linkage",
-            metavar="FILE.npy",
-            help="Write the hierarchy as a SciPy linkage matrix.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None
-    like: Annotated[
-        str | None,
-        typer.Option(
-            "--like",
-            metavar="MODEL",
-            help="Prepare the columns exactly as that model did: the steadiest way to fit again.",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = None
+    @property
+    def missing(self) -> "Missing":
+        """What happens to rows with missing values."""
+        if self.impute not in (None, "median"):
+            raise InputError(f"--impute must be median; got {self.impute!r}.")
+        if self.impute and self.drop_missing:
+            raise InputError("give --drop-missing or --impute median, not both.")
+        return "median" if self.impute else "drop" if self.drop_missing else "error"
 
 
 @dataclass(frozen=True)
@@ -269,83 +255,185 @@ class OutputOptions:
 
     out: Annotated[
         str,
-        typer.Option(
+        _option(
             "--out",
             "-o",
             metavar="FILE",
-            help="Table to write: .csv, .tsv, .parquet, .arrow, .feather or .npy; "
-            "- is standard output, as CSV.",
-            rich_help_panel=_OUTPUT,
+            help="Table to write: .csv, .tsv, .parquet, .arrow, .feather or .npy; - is CSV on "
+            "standard output.",
+            panel=_OUTPUT,
         ),
     ] = "-"
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force", "-f", help="Replace files that are there.", rich_help_panel=_OUTPUT
-        ),
-    ] = False
+    force: Force = False
 
 
 @dataclass(frozen=True)
-class TalkOptions:
-    """How much is said, and in which form."""
+class DisplayOptions:
+    """How much is printed, and in which form."""
 
-    json: Annotated[
-        bool,
-        typer.Option("--json", help="Print the result as JSON.", rich_help_panel=_OUTPUT),
-    ] = False
+    json: Annotated[bool, _option("--json", help="Print the result as JSON.", panel=_OUTPUT)] = (
+        False
+    )
     quiet: Annotated[
         bool,
-        typer.Option(
-            "--quiet",
-            "-q",
-            help="No notices and no progress; errors are still shown.",
-            rich_help_panel=_OUTPUT,
-        ),
+        _option("--quiet", "-q", help="Print errors only: no notices, no bars.", panel=_OUTPUT),
     ] = False
     debug: Annotated[
-        bool,
-        typer.Option("--debug", help="Show where an error comes from.", rich_help_panel=_OUTPUT),
+        bool, _option("--debug", help="Show where an error comes from.", panel=_OUTPUT)
     ] = False
 
 
-def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn each parameter of `command` that is a dataclass above into one parameter a field.
-
-    Typer builds its options from the signature; so commands share groups of options without
-    repeating them.
-    """
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    parameters = []
-    for parameter in inspect.signature(command).parameters.values():
-        group = groups.get(parameter.name)
-        if group is None:
-            parameters.append(
-                parameter.replace(
-                    annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY
-                )
+def parse_counts(text: str) -> tuple[int, ...]:
+    """Read ``8``, ``4,8,16`` or ``2-6``: ascending, each once."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        try:
+            low = int(first)
+            high = int(last) if dash else low
+        except ValueError:
+            low = high = 0
+        if low < 1 or high < low or high - low >= _MOST_COUNTS:
+            raise InputError(
+                f"--clusters must be positive numbers such as 8, 4,8,16 or 2-6; got {text!r}."
             )
+        found.update(range(low, high + 1))
+    return tuple(sorted(found))
+
+
+def parse_amounts(text: str) -> list[int | float]:
+    """Read ``1,1%,5%``: numbers of rows, or fractions of them."""
+    amounts: list[int | float] = []
+    for part in text.split(","):
+        word = part.strip()
+        if word.isdecimal() and int(word) > 0:
+            amounts.append(int(word))
             continue
-        inside = get_type_hints(group, include_extras=True)
-        for field in fields(group):
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            parameters.append(
-                inspect.Parameter(
-                    field.name,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=default,
-                    annotation=inside[field.name],
-                )
+        fraction = _to_fraction(word)
+        if fraction is None or not 0.0 < fraction < 1.0:
+            raise InputError(
+                f"--delete must be numbers of rows or fractions, such as 1,1%,5%; got {part!r}."
             )
+        amounts.append(fraction)
+    return amounts
 
-    @functools.wraps(command)
-    def call(**values: Any) -> None:
-        given: dict[str, Any] = {}
-        for name, group in groups.items():
-            given[name] = group(**{f.name: values.pop(f.name) for f in fields(group)})
-        command(**values, **given)
 
-    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {p.name: p.annotation for p in parameters}
-    return call
+def parse_fraction(option: str, text: str) -> float:
+    """Read ``5%`` or ``0.05``."""
+    fraction = _to_fraction(text.strip())
+    if fraction is None or not 0.0 <= fraction <= 1.0:
+        raise InputError(f"{option} must be a fraction such as 5% or 0.05; got {text!r}.")
+    return fraction
+
+
+def parse_epsilon(text: str) -> float | Literal["auto"]:
+    """Read a number from 0 to inf, or ``auto``."""
+    if text.strip() == "auto":
+        return "auto"
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value >= 0.0:
+        raise InputError(f"--epsilon must be a number of at least 0, inf or auto; got {text!r}.")
+    return value
+
+
+def parse_names(option: str, text: str | None) -> tuple[str, ...]:
+    """Read names separated by commas; a name with a comma stands in double quotes."""
+    if text is None:
+        return ()
+    try:
+        (names,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        names = []
+    if not names or "" in names:
+        raise InputError(f"{option} must be names separated by commas, such as a,b; got {text!r}.")
+    return tuple(dict.fromkeys(names))
+
+
+def check_method(method: str, metric: str = "euclidean") -> None:
+    """Refuse unknown methods and metrics before the data are read."""
+    for option, value, known in (("method", method, METHODS), ("metric", metric, _METRICS)):
+        if value not in known:
+            raise InputError(f"--{option} must be one of {', '.join(known)}; got {value!r}.")
+
+
+def check_counts(ks: tuple[int, ...], n_rows: int) -> None:
+    """Refuse more clusters than there are rows."""
+    if max(ks) > n_rows:
+        raise InputError(
+            f"--clusters asks for {max(ks):,} clusters of {n_rows:,} rows; ask for at most "
+            f"{n_rows:,}."
+        )
+
+
+def check_seed(seed: int) -> None:
+    """Accept 32 bits, as scikit-learn does."""
+    if not 0 <= seed < 1 << 32:
+        raise InputError(f"--seed must be from 0 to 2^32 - 1; got {seed}.")
+
+
+def check_outputs(
+    outputs: dict[str, tuple[str | None, tuple[str, ...]]], *, force: bool, inputs: tuple[str, ...]
+) -> None:
+    """Refuse outputs that could not be written, before any work is done.
+
+    Parameters
+    ----------
+    outputs : dict of str to (path or None, endings)
+        For each option the file to be written (None: not asked for, "-": standard output) and the
+        endings that its name may have; none for any.
+    force : bool
+        Whether existing files may be replaced.
+    inputs : tuple of str
+        Files that are read: never replaced.
+    """
+    taken = {os.path.realpath(path): path for path in inputs if path != "-"}
+    for option, (path, endings) in outputs.items():
+        if path is None or (path == "-" and option == "--out" and ".csv" in endings):
+            continue
+        if path in ("", "-"):
+            raise InputError(f"{option} needs the name of a file; got {path!r}.")
+        if endings and Path(path).suffix.lower() not in endings:
+            raise InputError(f"{option} {path}: the name must end in one of {', '.join(endings)}.")
+        real = os.path.realpath(path)
+        if real in taken:
+            raise InputError(f"{option} {path} is {taken[real]}, which this command also uses.")
+        taken[real] = f"the file of {option}"
+        _check_output(option, path, force)
+
+
+def _check_output(option: str, path: str, force: bool) -> None:
+    from holdfast.tables.errors import describe_reason
+
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{option} {path}: {describe_reason(error)}.") from None
+    if mode is not None and stat.S_ISDIR(mode):
+        raise InputError(f"{option} {path} is a folder; expected the name of a file.")
+    if mode is not None and not stat.S_ISREG(mode):
+        if option in _STREAMS:
+            return
+        raise InputError(f"{option} {path} is not a regular file and cannot be replaced by one.")
+    if mode is not None and not force:
+        raise InputError(f"{option}: {path} exists; add --force to replace it.")
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise InputError(f"{option} {path}: there is no folder {folder}.")
+    if not os.access(
+        folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids
+    ):
+        raise InputError(f"{option} {path}: no permission to write into {folder}.")
+
+
+def _to_fraction(word: str) -> float | None:
+    percent = word.endswith("%")
+    try:
+        value = float(word.removesuffix("%"))
+    except ValueError:
+        return None
+    return value / 100.0 if percent else value

@@ -1,26 +1,50 @@
 """``holdfast predict``: a model and new rows -> labels."""
 
-from typing import Annotated
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from holdfast._machine.progress import Shown
 from holdfast.cli.console import Console
+from holdfast.cli.cut import check_cuts, load_model, show_labels, table_of
+from holdfast.cli.errors import InputError
 from holdfast.cli.options import (
     Chunked,
     DataFile,
+    DisplayOptions,
     ModelFile,
     OutputOptions,
     ReadOptions,
-    TalkOptions,
+    check_outputs,
+    parse_counts,
 )
-from holdfast.cli.parse import parse_counts
 
-__all__ = ["EXAMPLES", "predict"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from holdfast.hierarchy import Hierarchy
+    from holdfast.storage.model import TableRecord
+    from holdfast.tables.dataset import Dataset
+    from holdfast.tables.preparation import Preparation
+    from holdfast.tables.read import DataTable, TextFormat
+
+__all__ = [
+    "EXAMPLES",
+    "check_parts",
+    "label_parts",
+    "predict",
+    "predict_cuts",
+    "prepare_parts_like",
+]
 
 EXAMPLES = (
     "holdfast predict wine.holdfast wine.csv --out predicted.csv",
     "tail -n 5 wine.csv | holdfast predict wine.holdfast - --no-header -k 4",
 )
+
+_BLOCK_ROWS = 1 << 16  # labeled between two reports of progress
 
 
 def predict(
@@ -28,15 +52,14 @@ def predict(
     data: DataFile,
     read: ReadOptions,
     output: OutputOptions,
-    talk: TalkOptions,
+    display: DisplayOptions,
     clusters: Annotated[
         str | None,
         typer.Option(
             "--clusters",
             "-k",
             metavar="K,K,...",
-            help="Numbers of clusters; those of the fit if not given.",
-            show_default=False,
+            help="Numbers of clusters; by default those of the fit.",
         ),
     ] = None,
     id: Annotated[
@@ -44,44 +67,157 @@ def predict(
         typer.Option(
             "--id",
             metavar="COLUMN",
-            help="What names a row; that of the fit, where the table has it.",
-            show_default=False,
+            help="Column that identifies rows; by default that of the fit.",
         ),
     ] = None,
     chunked: Chunked = False,
 ) -> None:
-    """Label rows as if they had been there at the fit, without moving any center.
+    """Label new rows without moving any center.
 
-    The columns are found by name, in any order (by position where the table has no names), and
-    prepared as they were at the fit.
+    Columns are found by name, in any order (by position in files without names), and prepared as
+    they were for the fit.
     """
-    from holdfast.cli.dataset import prepare_like
-    from holdfast.cli.labels import build_label_table, predict_cuts, show_labels
-    from holdfast.cli.models import check_cuts, load_model
-    from holdfast.cli.outputs import TABLE_ENDINGS, check_targets, write_table
-    from holdfast.cli.tables import read_table
+    from holdfast.tables.dataset import prepare_like
+    from holdfast.tables.read import read_table
+    from holdfast.tables.write import TABLE_ENDINGS, build_label_table
 
-    console = Console("predict", talk, table_on_stdout=output.out == "-" and not talk.json)
+    console = Console("predict", display, table_on_stdout=output.out == "-" and not display.json)
     asked = None if clusters is None else parse_counts(clusters)
-    check_targets({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(model, data))
+    check_outputs({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(model, data))
     fitted = load_model(model)
-    ks = fitted.n_clusters if asked is None else asked
+    source = table_of(fitted)
+    ks = source.cuts if asked is None else asked
     check_cuts(fitted, ks, model)
     if chunked:
-        from holdfast.cli.chunked import predict_in_parts
-
-        predict_in_parts(fitted.hierarchy, fitted.preparation, data, output.out, ks, console)
+        check_parts(data, output.out)
+        _predict_parts(fitted.hierarchy_, source, data, read.text, id, output.out, ks, console)
         return
-    table = read_table(data, read, console)
-    if id is None and table.named and fitted.id_name in table.data.column_names:
-        id = fitted.id_name
-    dataset = prepare_like(
-        table, fitted.preparation, console, id_name=id, positional=not table.named
-    )
-    with console.bar(f"labelling {dataset.rows.shape[0]:,} rows") as bar:
-        labels = predict_cuts(fitted.hierarchy, dataset.rows, ks, bar.update)
+    with console.progress(f"reading {data}") as progress:
+        table = read_table(data, read.text, notify=console.notice, progress=progress)
+    id = _choose_id(id, source, table)
+    dataset = prepare_like(table, source.preparation, id_name=id, notify=console.notice)
+    with console.progress(f"labeling {dataset.rows.shape[0]:,} rows") as progress:
+        labels = predict_cuts(fitted.hierarchy_, dataset.rows, ks, progress)
     result = build_label_table(id, dataset.ids, dataset.used, labels)
-    if output.out != "-":
-        write_table(output.out, result)
     record = {"n_rows": result.num_rows, "n_used": int(dataset.rows.shape[0])}
     show_labels(console, record, result, output.out, {})
+
+
+def _choose_id(id: str | None, source: "TableRecord", table: "DataTable") -> str | None:
+    """Take the id that was asked for, or that of the fit where the table has it."""
+    known = table.named and source.id_name in table.data.column_names
+    return source.id_name if id is None and known else id
+
+
+def predict_cuts(
+    hierarchy: "Hierarchy",
+    rows: "NDArray[np.float64]",
+    ks: tuple[int, ...],
+    progress: Shown,
+) -> "dict[int, NDArray[np.int32]]":
+    """Label rows for each k, block by block."""
+    import numpy as np
+
+    from holdfast._machine.progress import Progress
+
+    found = {k: np.empty(rows.shape[0], dtype=np.int32) for k in ks}
+    what = f"labeling {rows.shape[0]:,} rows"
+    with Progress(progress, len(ks) * rows.shape[0], "rows", what) as shown:
+        for k, labels in found.items():
+            for first in range(0, rows.shape[0], _BLOCK_ROWS):
+                block = slice(first, first + _BLOCK_ROWS)
+                labels[block] = hierarchy.predict(rows[block], k)
+                shown.advance(labels[block].size)
+    return found
+
+
+def _predict_parts(
+    hierarchy: "Hierarchy",
+    source: "TableRecord",
+    data: str,
+    text: "TextFormat",
+    id: str | None,
+    out: str,
+    ks: tuple[int, ...],
+    console: Console,
+) -> None:
+    from holdfast.tables.errors import TableError
+    from holdfast.tables.read import read_parts
+
+    first = next(read_parts(data, text), None)
+    if first is None:
+        raise TableError(f"{data} has no rows; expected at least one.")
+    id = _choose_id(id, source, first)
+    with console.progress(f"writing {out}") as progress:
+        parts = prepare_parts_like(
+            data, text, source.preparation, console, progress, f"writing {out}", id=id
+        )
+        n_rows, n_used = label_parts(hierarchy, ks, parts, out)
+    record = {"n_rows": n_rows, "n_used": n_used, "files": {"out": out}}
+    if console.display.json:
+        console.show_json(record)
+    else:
+        console.show_line(f"labeled {n_rows:,} rows: {out}")
+
+
+def check_parts(data: str, out: str) -> None:
+    """Refuse what cannot be read or written in parts."""
+    from pathlib import Path
+
+    from holdfast.tables.write import STREAM_ENDINGS
+
+    if data == "-":
+        raise InputError("--chunked reads a file, not standard input.")
+    if Path(out).suffix.lower() not in STREAM_ENDINGS:
+        raise InputError(
+            f"--chunked needs an --out that ends in one of {', '.join(STREAM_ENDINGS)}; got {out}."
+        )
+
+
+def prepare_parts_like(
+    data: str,
+    text: "TextFormat",
+    preparation: "Preparation",
+    console: Console,
+    progress: Shown,
+    what: str,
+    *,
+    id: str | None = None,
+    weights: str | None = None,
+    columns: tuple[str, ...] | None = None,
+) -> "Iterator[Dataset]":
+    """Read a file in parts, all columns or some, each part prepared as for the fit."""
+    from holdfast._machine.progress import Progress
+    from holdfast.tables.dataset import prepare_like
+    from holdfast.tables.errors import ignore
+    from holdfast.tables.read import read_parts
+
+    notify = console.notice
+    with Progress(progress, 1.0, "", what) as shown:
+        exact = () if id is None else (id,)
+        for part in read_parts(data, text, columns=columns, exact=exact):
+            yield prepare_like(part, preparation, id_name=id, weights=weights, notify=notify)
+            shown.advance(part.fraction_read - shown.done)
+            notify = ignore
+
+
+def label_parts(
+    hierarchy: "Hierarchy", ks: tuple[int, ...], parts: "Iterable[Dataset]", out: str
+) -> tuple[int, int]:
+    """Write labels as a stream; return the number of rows, and of those that have labels."""
+    from holdfast.tables.write import build_label_table, write_parts
+
+    locators = {k: hierarchy.locator.first(k) for k in ks}
+    counts = [0, 0]
+
+    def label() -> Iterator[Any]:
+        for part in parts:
+            counts[0] += part.used.size
+            counts[1] += part.rows.shape[0]
+            labels = {k: locator.finest(part.rows) for k, locator in locators.items()}
+            yield build_label_table(
+                part.id_name, part.ids, part.used, labels, first_row=part.first_row
+            )
+
+    write_parts(out, label())
+    return counts[0], counts[1]

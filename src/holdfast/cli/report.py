@@ -8,18 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli.console import Console
+from holdfast.cli.errors import input_errors
+from holdfast.cli.fit import read_dataset
 from holdfast.cli.options import (
     ColumnOptions,
     DataFile,
+    DisplayOptions,
+    Epsilon,
+    Force,
     MeasureOptions,
+    MethodOption,
     ReadOptions,
-    TalkOptions,
+    check_method,
+    check_outputs,
+    check_seed,
+    parse_amounts,
+    parse_epsilon,
+    parse_names,
 )
-from holdfast.cli.parse import parse_amounts, parse_cost, parse_epsilon, parse_names, parse_seed
-from holdfast.cli.problems import blame_input
+from holdfast.clusterers.registry import METHODS
 
 if TYPE_CHECKING:
-    from holdfast.cli.dataset import Dataset
+    from holdfast.report import Report
+    from holdfast.tables.dataset import Dataset
 
 __all__ = ["EXAMPLES", "report"]
 
@@ -31,29 +42,31 @@ def report(
     read: ReadOptions,
     column: ColumnOptions,
     how: MeasureOptions,
-    talk: TalkOptions,
+    display: DisplayOptions,
     clusters: Annotated[
         int,
         typer.Option("--clusters", "-k", min=1, help="The cut that is measured and shown first."),
     ] = 8,
-    epsilon: Annotated[str, typer.Option("--epsilon", help="As for fit.")] = "auto",
-    cost: Annotated[str, typer.Option("--cost", help="tree, euclidean or refined.")] = "tree",
+    method: MethodOption = "means",
+    epsilon: Epsilon = "auto",
     methods: Annotated[
         str | None,
         typer.Option(
             "--methods",
             metavar="M,M,...",
-            help="What to compare with: other_cost, ward, average, complete, single, "
-            "bisecting_kmeans (these by default), kmeans, birch, hdbscan, clnss.",
-            show_default=False,
+            help=f"Methods to compare with: some of {', '.join(METHODS)}. By default the first "
+            "three, the linkages and bisecting_kmeans.",
         ),
     ] = None,
     delete: Annotated[
-        str, typer.Option("--delete", metavar="N,N%,...", help="How many rows go.")
+        str,
+        typer.Option(
+            "--delete", metavar="N,N%,...", help="How many rows to remove: numbers or fractions."
+        ),
     ] = "1,1%,5%,10%,20%",
     title: Annotated[
         str | None,
-        typer.Option("--title", help="Title of the page; the name of the file if not given."),
+        typer.Option("--title", help="Title of the page; by default the name of the file."),
     ] = None,
     no_rows: Annotated[
         bool,
@@ -64,19 +77,18 @@ def report(
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="FILE", help="The page to write.")
     ] = "report.html",
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace that file.")] = False,
+    force: Force = False,
 ) -> None:
-    """Write one HTML file about a clustering: how it looks, how steady it is, what to look at.
+    """Write one HTML page about a clustering: what the clusters are and how stable they are.
 
-    The page needs nothing but itself: it opens from disk, offline. Printed is its verdict; with
-    --json, everything that is on the page.
+    The page is one file that opens offline. Its verdict is printed; with --json, everything that is
+    on the page.
     """
-    from holdfast.cli.dataset import announce, prepare_table
-    from holdfast.cli.outputs import check_targets, write_file
-    from holdfast.cli.tables import read_table
+    from holdfast.tables.write import write_file
 
-    console = Console("report", talk)
-    parse_seed(how.seed)
+    console = Console("report", display)
+    check_seed(how.seed)
+    check_method(method)
     options: dict[str, Any] = {
         "n_clusters": clusters,
         "methods": None if methods is None else parse_names("--methods", methods),
@@ -89,39 +101,42 @@ def report(
         "n_jobs": how.jobs,
         "random_state": how.seed,
     }
-    chosen = parse_epsilon(epsilon), parse_cost(cost)
-    check_targets({"--out": (out, (".html", ".htm"))}, force=force, inputs=(data,))
-    dataset = prepare_table(read_table(data, read, console), column, console)
-    announce(dataset, console)
-    page = _build(dataset, options, chosen, console)
+    estimator_options = {"method": method, "epsilon": parse_epsilon(epsilon)}
+    check_outputs({"--out": (out, (".html", ".htm"))}, force=force, inputs=(data,))
+    dataset = read_dataset(data, read, column, console)
+    page = _build(dataset, options, estimator_options, console)
     html = page.to_html().encode()
     write_file(out, lambda file: file.write(html))
-    if talk.json:
+    if display.json:
         console.show_json({"report": page.to_dict(), "files": {"out": out}})
     else:
-        console.say(page.verdict)
+        console.show_line(page.verdict)
         console.notice(f"wrote {out}")
 
 
-def _build(dataset: "Dataset", options: dict[str, Any], chosen: Any, console: Console) -> Any:
+def _build(
+    dataset: "Dataset",
+    options: dict[str, Any],
+    estimator_options: dict[str, Any],
+    console: Console,
+) -> "Report":
     import numpy as np
 
     from holdfast import HierarchicalKMedian
     from holdfast.report import build_report
 
-    epsilon, cost = chosen
     ids = None
     if dataset.ids is not None:
         ids = dataset.ids.to_numpy()[dataset.used].tolist()
     elif not dataset.used.all():
         ids = np.flatnonzero(dataset.used).tolist()
-    with console.bar("starting") as bar, blame_input():
+    with console.progress("measuring") as progress, input_errors():
         return build_report(
             dataset.rows,
             names=dataset.preparation.columns,
             ids=ids,
             values=dataset.values,  # gaps are shown as gaps, whatever filled them
-            estimator=HierarchicalKMedian(epsilon=epsilon, **cost),
-            progress=bar.follow if console.shows_bars else False,
+            estimator=HierarchicalKMedian(**estimator_options),
+            progress=progress,
             **options,
         )

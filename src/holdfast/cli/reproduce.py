@@ -1,14 +1,12 @@
 """``holdfast reproduce``: the paper's experiments, from configuration to verdicts."""
 
-import sys
 from typing import Annotated
 
 import typer
 
 from holdfast.cli.console import Console
-from holdfast.cli.options import TalkOptions
-from holdfast.cli.parse import parse_names
-from holdfast.cli.problems import blame_input
+from holdfast.cli.errors import input_errors
+from holdfast.cli.options import DisplayOptions, Jobs, parse_names
 
 __all__ = ["EXAMPLES", "reproduce"]
 
@@ -16,48 +14,53 @@ EXAMPLES = ("holdfast reproduce --quick --panels datasets --out results",)
 
 
 def reproduce(
-    talk: TalkOptions,
+    display: DisplayOptions,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A first look, under three minutes: fewer trials.")
+        bool, typer.Option("--quick", help="Run fewer trials, in under three minutes.")
     ] = False,
     panels: Annotated[
         str | None,
-        typer.Option("--panels", metavar="A,B,...", help="Some of the figures; all if not given."),
+        typer.Option("--panels", metavar="A,B,...", help="Run some of the figures; default all."),
     ] = None,
     data_dir: Annotated[
         str | None,
-        typer.Option("--data-dir", metavar="FOLDER", help="Data sets that are not installed."),
+        typer.Option("--data-dir", metavar="FOLDER", help="Folder of data sets to use."),
     ] = None,
     raw: Annotated[
         bool, typer.Option("--raw", help="Keep all dimensions of the data sets.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="That of the committed results.")] = 2025,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", help="Processes; -1 is all cores. They change no number.")
-    ] = -1,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Random seed; the default gives the committed results.")
+    ] = 2025,
+    jobs: Jobs = -1,
     out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FOLDER", help="Where everything is written.")
+        str, typer.Option("--out", "-o", metavar="FOLDER", help="Folder for all results.")
     ] = "results",
+    profile: Annotated[
+        str | None, typer.Option("--profile", hidden=True, help="For tests.")
+    ] = None,
 ) -> None:
     """Run the experiments of the paper and judge each of its claims.
 
-    Finished pieces are kept in the folder: the same command continues after an interruption.
+    Finished parts are kept in the folder: the same command continues after an interruption.
     """
     from holdfast_paper import reproduce as run_experiments
 
-    console = Console("reproduce", talk)
-    with blame_input():
+    console = Console("reproduce", display)
+    chosen = list(parse_names("--panels", panels)) or None
+    with input_errors():
         found = run_experiments(
             out,
             quick=quick,
             data_dir=data_dir,
             n_jobs=jobs,
-            panels=list(parse_names("--panels", panels)) or None,
+            panels=chosen,
             raw=raw,
-            progress=not talk.quiet and sys.stderr.isatty(),
+            progress=not display.quiet,
             seed=seed,
+            profile=profile,
         )
-    if talk.json:
+    if display.json:
         verdicts = [
             {"claim": dict(v.claim), "verdict": v.verdict, "note": v.note} for v in found.verdicts
         ]

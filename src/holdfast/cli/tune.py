@@ -1,13 +1,25 @@
 """``holdfast tune``: the epsilon that moves little enough, or costs little enough."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from holdfast.cli.console import Console
-from holdfast.cli.options import ColumnOptions, DataFile, MeasureOptions, ReadOptions, TalkOptions
-from holdfast.cli.parse import check_counts, parse_amounts, parse_cost, parse_seed, parse_share
-from holdfast.cli.problems import InputProblem, Unsuccessful, blame_input
+from holdfast.cli.errors import IncompleteResult, InputError, input_errors
+from holdfast.cli.fit import read_dataset
+from holdfast.cli.options import (
+    ColumnOptions,
+    DataFile,
+    DisplayOptions,
+    MeasureOptions,
+    MethodOption,
+    ReadOptions,
+    check_counts,
+    check_method,
+    check_seed,
+    parse_amounts,
+    parse_fraction,
+)
 
 if TYPE_CHECKING:
     from holdfast.stability import EpsilonSearch
@@ -25,7 +37,7 @@ def tune(
     read: ReadOptions,
     column: ColumnOptions,
     how: MeasureOptions,
-    talk: TalkOptions,
+    display: DisplayOptions,
     clusters: Annotated[
         int, typer.Option("--clusters", "-k", min=1, help="Number of clusters.")
     ] = 8,
@@ -33,52 +45,56 @@ def tune(
         str | None,
         typer.Option(
             "--target-moved",
-            metavar="SHARE",
-            help="At most this share of the remaining rows may change cluster: the cheapest epsilon.",
+            metavar="FRACTION",
+            help="Find the cheapest epsilon at which at most this fraction of the remaining rows "
+            "changes cluster.",
         ),
     ] = None,
     max_cost_ratio: Annotated[
         float | None,
         typer.Option(
             "--max-cost-ratio",
-            help="The cost may be so many times that of greedy centers: the steadiest epsilon.",
+            help="Find the most stable epsilon that costs at most this many times as much as "
+            "epsilon 0.",
         ),
     ] = None,
     delete: Annotated[
-        str, typer.Option("--delete", metavar="N|N%", help="How many rows go: a number or a share.")
+        str,
+        typer.Option(
+            "--delete", metavar="N|N%", help="How many rows to remove: a number or a fraction."
+        ),
     ] = "5%",
-    cost: Annotated[str, typer.Option("--cost", help="tree, euclidean or refined.")] = "tree",
+    method: MethodOption = "means",
 ) -> None:
     """Find the epsilon that meets a target, and show the whole curve.
 
-    Give --target-moved or --max-cost-ratio. Where no epsilon meets the target, the exit code is 1.
+    Give --target-moved or --max-cost-ratio. If no epsilon meets the target, the exit code is 1.
     """
     from holdfast import HierarchicalKMedian, tune_epsilon
-    from holdfast.cli.dataset import announce, prepare_table
-    from holdfast.cli.tables import read_table
 
-    console = Console("tune", talk)
+    console = Console("tune", display)
     if (target_moved is None) == (max_cost_ratio is None):
-        raise InputProblem("give --target-moved (such as 5%) or --max-cost-ratio (such as 1.1).")
-    share = None if target_moved is None else parse_share("--target-moved", target_moved)
+        raise InputError("give --target-moved (such as 5%) or --max-cost-ratio (such as 1.1).")
+    target = None if target_moved is None else parse_fraction("--target-moved", target_moved)
     amounts = parse_amounts(delete)
     if len(amounts) != 1:
-        raise InputProblem(f"--delete must be one number or share here; got {delete!r}.")
-    estimator = HierarchicalKMedian(clusters, max_centers=clusters, **parse_cost(cost))
-    parse_seed(how.seed)
-    dataset = prepare_table(read_table(data, read, console), column, console)
-    announce(dataset, console)
+        raise InputError(f"--delete must be one number or fraction here; got {delete!r}.")
+    check_method(method)
+    check_seed(how.seed)
+    options: dict[str, Any] = {"method": method, "max_centers": clusters}
+    estimator = HierarchicalKMedian(clusters, **options)
+    dataset = read_dataset(data, read, column, console)
     check_counts((clusters,), dataset.rows.shape[0])
-    with console.bar("trying values of epsilon") as bar, blame_input():
+    with console.progress("trying values of epsilon") as progress, input_errors():
         search = tune_epsilon(
-            estimator, dataset.rows, clusters, target_sensitivity=share,
-            max_cost_ratio=max_cost_ratio, delete=amounts[0], trials=how.trials, repeats=how.repeats,
-            n_jobs=how.jobs, random_state=how.seed, progress=lambda _, done, total: bar.update(done, total or 1.0),
+            estimator, dataset.rows, clusters, target_sensitivity=target,
+            max_cost_ratio=max_cost_ratio, delete=amounts[0], trials=how.trials,
+            repeats=how.repeats, n_jobs=how.jobs, random_state=how.seed, progress=progress,
         )  # fmt: skip
-    _show(search, clusters, delete, console)
+    _show(search, clusters, delete, method, console)
 
 
-def _show(search: "EpsilonSearch", k: int, delete: str, console: Console) -> None:
+def _show(search: "EpsilonSearch", k: int, delete: str, method: str, console: Console) -> None:
     points = [
         {
             "epsilon": float(search.epsilons[i]),
@@ -89,11 +105,12 @@ def _show(search: "EpsilonSearch", k: int, delete: str, console: Console) -> Non
         }
         for i in range(search.epsilons.size)
     ]
-    if console.talk.json:
+    if console.display.json:
         console.show_json(
             {
                 "k": k,
                 "delete": delete,
+                "method": method,
                 "target": "moved_fraction" if search.target == "sensitivity" else "cost_ratio",
                 "limit": search.limit,
                 "epsilon": search.epsilon,
@@ -117,6 +134,7 @@ def _show(search: "EpsilonSearch", k: int, delete: str, console: Console) -> Non
             ],
         )
     if search.epsilon is None:
-        raise Unsuccessful(f"{search.message}.")
-    if not console.talk.json:
-        console.say(f"{search.message}. Use it with: holdfast fit --epsilon {search.epsilon:.6g}")
+        raise IncompleteResult(f"{search.message}.")
+    if not console.display.json:
+        use = f"holdfast fit --method {method} --epsilon {search.epsilon:.6g}"
+        console.show_line(f"{search.message}. Use it with: {use}")

@@ -1,20 +1,20 @@
-"""``holdfast update``: a model and rows that came or went -> the model of what is left."""
+"""``holdfast update``: a model and rows to add or remove -> the model of the remaining rows."""
 
-from dataclasses import replace
+import copy
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from holdfast.cli.console import Console
-from holdfast.cli.options import ModelFile, ReadOptions, TalkOptions
-from holdfast.cli.parse import COSTS
-from holdfast.cli.problems import InputProblem, OutputProblem, blame_input
+from holdfast.cli.cut import load_model, save_model, table_of
+from holdfast.cli.diff import compare_models, show_differences
+from holdfast.cli.errors import InputError, input_errors
+from holdfast.cli.options import DisplayOptions, Force, ModelFile, ReadOptions, check_outputs
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
-    from holdfast.model_file import FittedModel, StoredRows
 
-__all__ = ["EXAMPLES", "update", "write_model"]
+__all__ = ["EXAMPLES", "update"]
 
 EXAMPLES = (
     "head wine.csv | holdfast update wine.holdfast --remove - --to new.holdfast",
@@ -22,135 +22,70 @@ EXAMPLES = (
 )
 
 
+
 def update(
     model: ModelFile,
     read: ReadOptions,
-    talk: TalkOptions,
+    display: DisplayOptions,
     add: Annotated[
-        str | None,
-        typer.Option("--add", metavar="DATA", help="Table of rows to add.", show_default=False),
+        str | None, typer.Option("--add", metavar="DATA", help="Table of rows to add.")
     ] = None,
     remove: Annotated[
-        str | None,
-        typer.Option(
-            "--remove", metavar="DATA", help="Table of rows to remove.", show_default=False
-        ),
+        str | None, typer.Option("--remove", metavar="DATA", help="Table of rows to remove.")
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="FILE", help="Write there; without it, into MODEL itself."),
+        typer.Option("--to", metavar="FILE", help="File to write; by default MODEL is replaced."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", "-f", help="Replace a file that is there.")
-    ] = False,
+    force: Force = False,
 ) -> None:
-    """Add rows to a model and remove rows from it: the model of a fit on what is left.
+    """Add rows to a model and remove rows from it. The result equals a fit on the remaining rows.
 
-    Columns are prepared as at the fit. Every row to remove must be there, with the same values; if
-    one is not, nothing changes. The model then speaks of its distinct rows, in the order of their
-    values, without ids. What moved is shown as by diff.
+    Columns are prepared as they were for the fit. Every row to remove must be in the model, with the
+    same values; if one is not, nothing changes. The updated model holds its distinct rows, sorted by
+    their values, without ids. What moved is shown as by diff.
     """
-    from holdfast.cli.differences import compare_models, show_differences
-    from holdfast.cli.models import load_model
-    from holdfast.cli.outputs import check_targets
-    from holdfast.cli.pace import expect_fit_seconds
-
-    console = Console("update", talk)
+    console = Console("update", display)
     if add is None and remove is None:
-        raise InputProblem("give rows to --add, to --remove, or both.")
+        raise InputError("give rows to --add, to --remove, or both.")
     if add == remove == "-":
-        raise InputProblem("only one of --add and --remove can be standard input.")
+        raise InputError("only one of --add and --remove can be standard input.")
     inputs = tuple(path for path in (model, add, remove) if path is not None)
-    check_targets({"--to": (to, ())}, force=force, inputs=inputs)
+    check_outputs({"--to": (to, ())}, force=force, inputs=inputs)
     before = load_model(model)
-    changes = {
-        "added": _read_rows(add, before, read, console),
-        "removed": _read_rows(remove, before, read, console),
+    added, removed = (_read_values(path, before, read, console) for path in (add, remove))
+    with console.progress("clustering the remaining rows") as progress, input_errors():
+        after = copy.copy(before).set_params(verbose=progress)
+        if added is not None:
+            after.partial_fit(added)
+        if removed is not None:
+            after.forget(removed)
+        n_centers = after.hierarchy_.n_centers
+    ks = tuple(k for k in table_of(before).cuts if k <= n_centers)
+    with console.progress("comparing") as progress:
+        differences = compare_models(before, after, ks, progress)
+    written = model if to is None else to
+    save_model(after, written)
+    record = {
+        "added": 0 if added is None else len(added),
+        "removed": 0 if removed is None else len(removed),
+        "model": written,
     }
-    with console.bar("clustering what is left") as bar, blame_input():
-        estimator = _build_estimator(before, model)
-        if console.shows_bars and before.stored is not None:
-            bar.expect(expect_fit_seconds(estimator, before.stored.rows))
-        _change(estimator, before.stored, changes["added"], changes["removed"])
-        after = _to_model(before, estimator)
-    ks = tuple(k for k in before.n_clusters if k <= after.hierarchy.n_centers)
-    with console.bar("comparing") as bar:
-        differences = compare_models(before, after, ks, bar.update)
-    write_model(model if to is None else to, after)
-    record = {name: 0 if rows is None else len(rows) for name, rows in changes.items()}
-    show_differences(console, {**record, "model": model if to is None else to}, differences)
+    show_differences(console, record, differences)
 
 
-def _read_rows(path: str | None, model: "FittedModel", read: ReadOptions, console: Console) -> Any:
-    from holdfast.cli.dataset import prepare_like
-    from holdfast.cli.tables import read_table
+def _read_values(
+    path: str | None, model: "HierarchicalKMedian", read: ReadOptions, console: Console
+) -> Any:
+    """Rows of a table in its own units; the model prepares them."""
+    from holdfast.tables.dataset import prepare_like
+    from holdfast.tables.read import read_table
 
     if path is None:
         return None
-    table = read_table(path, read, console)
-    known = table.named and model.id_name in table.data.column_names
-    prepared = prepare_like(
-        table,
-        model.preparation,
-        console,
-        id_name=model.id_name if known else None,
-        positional=not table.named,
-    )
-    return prepared.rows
-
-
-def _build_estimator(model: "FittedModel", path: str) -> "HierarchicalKMedian":
-    from holdfast.estimator import HierarchicalKMedian
-
-    if model.stored is None:
-        raise InputProblem(
-            f"{path} was stored without its rows (--no-rows), so they cannot change. Fit again."
-        )
-    parameters = model.parameters
-    return HierarchicalKMedian(
-        max(model.n_clusters),
-        epsilon=parameters["epsilon"],
-        max_centers=parameters["max_centers"],
-        random_state=parameters["seed"],
-        **COSTS[parameters["cost"]],
-    )
-
-
-def _change(
-    estimator: "HierarchicalKMedian", stored: "StoredRows | None", added: Any, removed: Any
-) -> None:
-    assert stored is not None
-    estimator.partial_fit(stored.rows, sample_weight=stored.weight)
-    if added is not None:
-        estimator.partial_fit(added)
-    if removed is not None:
-        estimator.forget(removed)
-    _ = estimator.cluster_centers_
-
-
-def _to_model(before: "FittedModel", estimator: "HierarchicalKMedian") -> "FittedModel":
-    import numpy as np
-
-    from holdfast.model_file import StoredRows
-
-    rows = estimator.rows_
-    return replace(
-        before,
-        hierarchy=estimator.hierarchy_,
-        ids=None,  # rows of equal values are one now; tables still name theirs by `id_name`
-        used=np.ones(rows.shape[0], dtype=np.bool_),
-        stored=StoredRows(rows, estimator.row_weights_, np.arange(rows.shape[0])),
-    )
-
-
-def write_model(path: str, model: "FittedModel") -> None:
-    """Write a model file, whole or not at all."""
-    import os
-
-    from holdfast.cli.tables import describe_reason
-    from holdfast.model_file import save_model
-
-    try:
-        save_model(os.path.realpath(path), model)
-    except OSError as error:
-        raise OutputProblem(f"{path} cannot be written: {describe_reason(error)}.") from error
+    with console.progress(f"reading {path}") as progress:
+        table = read_table(path, read.text, notify=console.notice, progress=progress)
+    source = table_of(model)
+    known = table.named and source.id_name in table.data.column_names
+    id_name = source.id_name if known else None
+    return prepare_like(table, source.preparation, id_name=id_name, notify=console.notice).values

@@ -8,7 +8,7 @@ from dask.delayed import delayed
 from sklearn.base import clone
 
 from holdfast._machine.hash import seed_from
-from holdfast.chunks.fit import build_cap, fit_sketch, sketch_source
+from holdfast.chunks import build_cap, fit_sketch, sketch_source
 from holdfast.distributed.partitions import delay, list_partitions, read_partition
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.rows.capped import MAX_CELLS, Cap, CappedSketch

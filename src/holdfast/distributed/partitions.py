@@ -3,12 +3,11 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from dask.delayed import Delayed, delayed
 
-from holdfast.tables.chunks import CHUNK_ROWS, Chunk, check_finite, check_like, read_file, to_chunk
+from holdfast.tables.chunks import CHUNK_ROWS, Chunk, Source, check_finite, check_like
 
 __all__ = ["Partition", "delay", "kind_of", "list_partitions", "read_partition"]
 
@@ -61,9 +60,8 @@ def read_partition(
 ) -> Iterator[Chunk]:
     """Chunks of a partition, where it lies: a path is read in parts."""
     first: Chunk | None = None
-    batches = read_file(Path(rows), columns, chunk_rows) if isinstance(rows, str) else [rows]
-    for i, batch in enumerate(batches):
-        chunk = to_chunk(f"{place}, chunk {i}" if isinstance(rows, str) else place, batch, columns)
+    source = Source(lambda: [rows], True, columns, chunk_rows)
+    for chunk in source.split(place, rows):
         first = check_like(chunk, first)
         check_finite(chunk)
         yield chunk

@@ -1,39 +1,19 @@
-"""Arrays, tables and files -> chunks of rows, checked one by one."""
+"""Arrays, frames and files in Python -> chunks of rows with their weights, checked one by one."""
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "CHUNK_ROWS",
-    "Chunk",
-    "Source",
-    "check_finite",
-    "check_like",
-    "open_source",
-    "read_file",
-    "read_schema",
-    "to_chunk",
-]
+from holdfast.tables.read import PART_ROWS, read_parts
 
-CHUNK_ROWS = 1 << 20
+__all__ = ["CHUNK_ROWS", "Chunk", "Source", "check_finite", "check_like", "open_source", "to_chunk"]
+
+CHUNK_ROWS = PART_ROWS
 """Rows that are read and worked on at a time; never changes a result."""
-
-_CSV_BLOCK = 1 << 24
-_ENDINGS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".arrow": "arrow",
-    ".ipc": "arrow",
-    ".feather": "arrow",
-}
 
 
 @dataclass(frozen=True)
@@ -48,12 +28,21 @@ class Chunk:
     dtypes : tuple of str
         Of the columns, as they were given; one for all of an array.
     rows : ndarray of shape (n, n_features), dtype float64
+    weight : ndarray of shape (n,), or None
+        How often each row counts, as it was given; None for once.
     """
 
     place: str
     names: tuple[str, ...] | None
     dtypes: tuple[str, ...]
     rows: NDArray[np.float64]
+    weight: NDArray[Any] | None = None
+
+    def slice(self, start: int, stop: int) -> "Chunk":
+        """Return some of the rows."""
+        place = self.place if start == 0 else f"{self.place} (from its row {start})"
+        weight = None if self.weight is None else self.weight[start:stop]
+        return replace(self, place=place, rows=self.rows[start:stop], weight=weight)
 
 
 @dataclass(frozen=True)
@@ -63,191 +52,126 @@ class Source:
     Attributes
     ----------
     open : callable
-        Returns an iterator over arrays, tables, record batches and paths.
+        Returns an iterator over arrays, frames, record batches, paths, and pairs of one of these
+        and weights.
     again : bool
         Whether it can be read more than once.
     columns : tuple of str, or None
-        Which columns of tables and files count; None for all.
+        Which columns of frames and files to use; None for all.
     chunk_rows : int
+    sample_weight : str or None
+        The column of frames and files that holds weights.
     """
 
     open: Callable[[], Iterable[Any]]
     again: bool
-    columns: tuple[str, ...] | None
-    chunk_rows: int
+    columns: tuple[str, ...] | None = None
+    chunk_rows: int = CHUNK_ROWS
+    sample_weight: str | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
         """Read all chunks, each checked against the first."""
         first: Chunk | None = None
         for number, batch in enumerate(self.open()):
-            for chunk in self._split(number, batch):
+            for chunk in self.split(f"chunk {number}", batch):
                 first = check_like(chunk, first)
                 check_finite(chunk)
                 yield chunk
 
-    def _split(self, number: int, batch: Any) -> Iterator[Chunk]:
+    def split(self, place: str, batch: Any) -> Iterator[Chunk]:
+        """Convert one batch, in parts of at most `chunk_rows` rows."""
         if isinstance(batch, str | os.PathLike):
-            parts = read_file(Path(batch), self.columns, self.chunk_rows)
-            for i, part in enumerate(parts):
-                yield to_chunk(f"{os.fspath(batch)}, chunk {i}", part, self.columns)
+            path = os.fspath(batch)
+            for i, part in enumerate(self._read(path)):
+                yield self._convert(f"{path}, chunk {i}", part)
             return
-        whole = to_chunk(f"chunk {number}", batch, self.columns)
+        whole = self._convert(place, batch)
         for start in range(0, max(whole.rows.shape[0], 1), self.chunk_rows):
-            rows = whole.rows[start : start + self.chunk_rows]
-            place = whole.place if start == 0 else f"{whole.place} (from its row {start})"
-            yield Chunk(place, whole.names, whole.dtypes, rows)
+            yield whole.slice(start, start + self.chunk_rows)
+
+    def _read(self, path: str) -> Iterator[Any]:
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise ImportError(
+                f"Reading {path} needs pyarrow; install it by `pip install 'holdfast[cli]'`."
+            ) from None
+        columns = self.columns
+        if columns is not None and self.sample_weight is not None:
+            columns = (*columns, self.sample_weight)
+        for part in read_parts(path, columns=columns, part_rows=self.chunk_rows):
+            yield part.data
+
+    def _convert(self, place: str, batch: Any) -> Chunk:
+        if isinstance(batch, tuple) and len(batch) == 2:
+            if self.sample_weight is not None:
+                raise TypeError(
+                    f"{place}: is a pair of rows and weights, and sample_weight names a column. "
+                    "Give weights one way."
+                )
+            chunk, weight = to_chunk(place, batch[0], self.columns), np.asarray(batch[1])
+            if weight.shape != chunk.rows.shape[:1]:
+                raise ValueError(
+                    f"{place}: must have one weight for each of its {chunk.rows.shape[0]} rows; got "
+                    f"weights of shape {weight.shape}."
+                )
+            return replace(chunk, weight=weight)
+        if self.sample_weight is None:
+            return to_chunk(place, batch, self.columns)
+        return _split_weight(place, batch, self.columns, self.sample_weight)
+
+
+def _split_weight(
+    place: str, batch: Any, columns: tuple[str, ...] | None, sample_weight: str
+) -> Chunk:
+    """Take the column of weights out of a frame."""
+    if columns is not None:
+        columns = (*columns, sample_weight)
+    chunk = to_chunk(place, batch, columns)
+    if chunk.names is None or sample_weight not in chunk.names:
+        got = "an array, whose columns have no names" if chunk.names is None else list(chunk.names)
+        raise ValueError(f"{place}: must have the column {sample_weight!r} of weights; got {got}.")
+    at = chunk.names.index(sample_weight)
+    return Chunk(
+        place,
+        chunk.names[:at] + chunk.names[at + 1 :],
+        chunk.dtypes[:at] + chunk.dtypes[at + 1 :],
+        np.delete(chunk.rows, at, axis=1),
+        chunk.rows[:, at],
+    )
 
 
 def open_source(
-    batches: Any, columns: Iterable[str] | None = None, chunk_rows: int = CHUNK_ROWS
+    batches: Any,
+    columns: Iterable[str] | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+    sample_weight: str | None = None,
 ) -> Source:
     """Make a source of a list, a function that returns an iterator, an iterator or one path."""
     if chunk_rows < 1:
         raise ValueError(f"chunk_rows must be at least 1; got {chunk_rows}.")
+    if sample_weight is not None and not isinstance(sample_weight, str):
+        raise TypeError(
+            "sample_weight must be the name of a column; got "
+            f"{type(sample_weight).__name__}. Give other weights as pairs (X, weight)."
+        )
     named = None if columns is None else tuple(columns)
+    options = (named, chunk_rows, sample_weight)
     if isinstance(batches, str | os.PathLike):
-        return Source(lambda: [batches], True, named, chunk_rows)
+        return Source(lambda: [batches], True, *options)
     if callable(batches):
-        return Source(batches, True, named, chunk_rows)
+        return Source(batches, True, *options)
     if isinstance(batches, np.ndarray) or not hasattr(batches, "__iter__"):
         raise TypeError(
-            "batches must be a list of arrays, tables or paths, a path, or a function that returns "
+            "batches must be a list of arrays, frames or paths, a path, or a function that returns "
             f"an iterator over them; got {type(batches).__name__}. Put a single array in a list."
         )
     again = iter(batches) is not batches
-    return Source(lambda: batches, again, named, chunk_rows)
-
-
-def read_file(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) -> Iterator[Any]:
-    """Record batches of a Parquet, CSV or Arrow file, one at a time.
-
-    Whatever the reader finds wrong, such as a file that ends in the middle, is a ValueError that
-    names the file.
-    """
-    kind = _ENDINGS.get(path.suffix.lower())
-    if kind is None:
-        raise ValueError(
-            f"{path}: unknown kind of file; expected one that ends in {', '.join(_ENDINGS)}."
-        )
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise ImportError(
-            f"Reading {path} needs pyarrow; install it by `pip install 'holdfast[cli]'`."
-        ) from None
-    readers = {"parquet": _read_parquet, "csv": _read_csv, "arrow": _read_arrow}
-    yield from _blame_file(path, lambda: readers[kind](path, columns, chunk_rows))
-
-
-def _blame_file(path: Path, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-    """Name the file in what its reader finds wrong."""
-    import pyarrow as pa
-
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file.")
-    try:
-        yield from read()
-    except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise ValueError(
-            f"{path}: cannot be read; it is damaged, ends in the middle, or has columns that are "
-            f"not numbers: {error}"
-        ) from error
-
-
-def read_schema(path: Path) -> Any:
-    """Names and types of the columns of a file, without its rows; CSV by its beginning."""
-
-    def read() -> Iterator[Any]:
-        import pyarrow as pa
-        import pyarrow.csv
-        import pyarrow.parquet
-
-        kind = _ENDINGS.get(path.suffix.lower())
-        if kind == "parquet":
-            yield pa.parquet.read_schema(path)
-        elif kind == "csv":
-            with pa.csv.open_csv(path) as reader:
-                yield reader.schema
-        else:
-            with pa.OSFile(str(path)) as file:
-                yield _open_arrow(file).schema
-
-    return next(_blame_file(path, read))
-
-
-def _read_parquet(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) -> Iterator[Any]:
-    import pyarrow.parquet as pq
-
-    # pre_buffer would read whole row groups, which may be as large as the file, ahead; the pages of
-    # a memory map would count as memory in use
-    with pq.ParquetFile(path, memory_map=False, pre_buffer=False) as file:
-        _check_there(path, columns, file.schema_arrow.names)
-        chosen = list(columns or _without_index(file.schema_arrow.names))
-        yield from file.iter_batches(batch_size=chunk_rows, columns=chosen, use_threads=False)
-
-
-def _read_csv(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) -> Iterator[Any]:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    options = csv.ReadOptions(block_size=_CSV_BLOCK)
-    with csv.open_csv(path, read_options=options) as reader:
-        names = reader.schema.names
-    _check_there(path, columns, names)
-    convert = csv.ConvertOptions(
-        column_types={name: pa.float64() for name in columns or names},
-        include_columns=None if columns is None else list(columns),
-    )
-    with csv.open_csv(path, read_options=options, convert_options=convert) as reader:
-        for batch in reader:
-            for start in range(0, batch.num_rows, chunk_rows):
-                yield batch.slice(start, chunk_rows)
-
-
-def _read_arrow(path: Path, columns: tuple[str, ...] | None, chunk_rows: int) -> Iterator[Any]:
-    import pyarrow as pa
-
-    with pa.OSFile(str(path)) as file:
-        opened = _open_arrow(file)
-        batches = opened
-        if hasattr(opened, "num_record_batches"):  # a file, not a stream
-            batches = (opened.get_batch(i) for i in range(opened.num_record_batches))
-        _check_there(path, columns, opened.schema.names)
-        for batch in batches:
-            chosen = batch.select(list(columns or _without_index(batch.schema.names)))
-            chosen.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
-            for start in range(0, max(batch.num_rows, 1), chunk_rows):
-                yield chosen.slice(start, chunk_rows)
-
-
-def _open_arrow(file: Any) -> Any:
-    """Open a file of Arrow, or else a stream."""
-    import pyarrow as pa
-
-    try:
-        return pa.ipc.open_file(file)
-    except pa.ArrowInvalid:
-        file.seek(0)
-        return pa.ipc.open_stream(file)
-
-
-def _without_index(names: list[str]) -> list[str]:
-    return [name for name in names if not is_pandas_index(name)]
-
-
-def is_pandas_index(name: str) -> bool:
-    """Whether a column holds the row labels of a pandas table that had no name for them."""
-    return re.fullmatch(r"__index_level_\d+__", name) is not None
-
-
-def _check_there(path: Path, columns: tuple[str, ...] | None, names: list[str]) -> None:
-    missing = [name for name in columns or () if name not in names]
-    if missing:
-        raise ValueError(f"{path}: no columns {missing}; it has {names}.")
+    return Source(lambda: batches, again, *options)
 
 
 def to_chunk(place: str, batch: Any, columns: tuple[str, ...] | None) -> Chunk:
-    """Convert an array, a pandas, polars or pyarrow table or a record batch to doubles."""
+    """Convert an array, a pandas, polars or pyarrow table, or a record batch to doubles."""
     names: tuple[str, ...] | None = None
     if hasattr(batch, "schema") and hasattr(batch, "column"):  # pyarrow
         names = tuple(batch.schema.names)

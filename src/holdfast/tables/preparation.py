@@ -1,21 +1,23 @@
 """How a table becomes rows of comparable numbers: chosen once, stored, repeated for new rows."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Missing", "Preparation", "fit_preparation"]
+__all__ = ["ColumnSpread", "Missing", "Preparation", "measure_spread"]
 
 Missing = Literal["error", "drop", "median"]
 """What happens to rows with missing values."""
 
 Rows = NDArray[np.float64]
 
-_SQRT_HALF = 0.7071067811865476
+_BLOCK_ROWS = 1 << 14
+_LEAST_EXPONENT = -1073
+_SQUARE_ROOT_OF_HALF = math.sqrt(0.5)
 
 
 @dataclass(frozen=True)
@@ -97,49 +99,88 @@ class Preparation:
         return cls(tuple(columns), missing, fill, scale)
 
 
-def fit_preparation(
-    values: Rows, columns: tuple[str, ...], *, standardize: bool, missing: Missing = "error"
-) -> Preparation:
-    """Choose what fills gaps and what columns are divided by.
+@dataclass(frozen=True, eq=False)
+class ColumnSpread:
+    """What scales and checks of columns need to know about their values.
 
-    A column is divided by its standard deviation rounded to a power of two (1 where it is
-    constant). The exact value changes with each row that comes or goes, and moves every row; the
-    rounded one mostly stays. Where a column lies near the edge between two powers it jumps, and then
-    more moves than with the exact value: to fit again, repeat a preparation instead. Columns then
-    differ in spread by a factor of two at most.
+    Attributes
+    ----------
+    n_rows : int
+    low, high : ndarray of shape (n_columns,), dtype float64
+    scale : ndarray of shape (n_columns,), dtype float64
+        Standard deviations, each rounded to a power of two; 1 where a column is constant.
+    """
+
+    n_rows: int
+    low: Rows
+    high: Rows
+    scale: Rows
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """Which columns have one value only."""
+        same: NDArray[np.bool_] = self.low == self.high
+        return same
+
+
+def measure_spread(parts: Iterable[Rows], n_columns: int) -> ColumnSpread:
+    """Measure columns in one pass, with the same result for any division into parts.
+
+    Sums are taken over blocks of fixed size. Values are held in units of a power of two that grows
+    with the largest of a column, so that squares neither overflow nor vanish.
 
     Parameters
     ----------
-    values : ndarray of shape (n, n_columns), dtype float64
-        NaN where missing; otherwise finite. At least one value in each column.
-    columns : tuple of str
-    standardize : bool
-    missing : {"error", "drop", "median"}
-        With "drop", `values` are the rows that stay.
+    parts : iterable of ndarray of shape (n, n_columns), dtype float64
+        Finite values; none at all give scales of 1.
+    n_columns : int
     """
-    fill = np.nanmedian(values, axis=0) if missing == "median" else None
-    filled = values if fill is None else np.where(np.isnan(values), fill, values)
-    scale = _powers_of_two(filled) if standardize else None
-    return Preparation(
-        columns,
-        missing,
-        None if fill is None else tuple(fill.tolist()),
-        None if scale is None else tuple(scale.tolist()),
-    )
+    n_rows = 0
+    mean, squares = np.zeros(n_columns), np.zeros(n_columns)
+    low, high = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+    unit = np.full(n_columns, _LEAST_EXPONENT)
+    for block in _in_blocks(parts):
+        size = block.shape[0]
+        low, high = np.minimum(low, block.min(axis=0)), np.maximum(high, block.max(axis=0))
+        larger = np.maximum(unit, np.frexp(np.maximum(np.abs(low), np.abs(high)))[1])
+        mean, squares = np.ldexp(mean, unit - larger), np.ldexp(squares, 2 * (unit - larger))
+        unit = larger
+        values = _divide_by_power(block, unit)
+        here = values.mean(axis=0)
+        # Sums of squares about the mean, merged without cancellation.
+        squares += ((values - here) ** 2).sum(axis=0)
+        squares += (here - mean) ** 2 * (n_rows * size / (n_rows + size))
+        mean += (here - mean) * (size / (n_rows + size))
+        n_rows += size
+    spread = np.sqrt(squares / max(n_rows, 1))
+    fraction, exponent = np.frexp(np.where(spread > 0.0, spread, 1.0))
+    # Rounds the logarithm, by a comparison that is the same on every processor.
+    exponent = exponent - (fraction < _SQUARE_ROOT_OF_HALF) + unit
+    scale = np.where(low < high, np.ldexp(1.0, np.clip(exponent, -1022, 1023)), 1.0)
+    return ColumnSpread(n_rows, low, high, scale)
 
 
-def _powers_of_two(values: Rows) -> Rows:
-    largest = np.abs(values).max(axis=0)
-    unit = np.where(largest > 0.0, largest, 1.0)  # so that squares neither overflow nor vanish
-    spread = (values / unit).std(axis=0)
-    varies = values.min(axis=0) < values.max(axis=0)
-    # Nearest power of two in the logarithm, by the edge sqrt(1/2) of mantissas: NumPy's log2 differs
-    # in the last bit between processors.
-    mantissa, exponent = np.frexp(np.where(varies & (spread > 0.0), spread, 1.0))
-    unit_mantissa, unit_exponent = np.frexp(unit)
-    mantissa, carry = np.frexp(mantissa * unit_mantissa)
-    exponent = exponent + unit_exponent + carry - (mantissa < _SQRT_HALF)
-    return np.where(varies, np.ldexp(1.0, np.clip(exponent, -1022, 1023)), 1.0)
+def _in_blocks(parts: Iterable[Rows]) -> Iterator[Rows]:
+    """Cut rows into blocks of one size, wherever the parts end."""
+    pending: list[Rows] = []
+    n_pending = 0
+    for part in parts:
+        start = 0
+        while part.shape[0] - start >= _BLOCK_ROWS - n_pending:
+            end = start + _BLOCK_ROWS - n_pending
+            yield np.concatenate([*pending, part[start:end]]) if pending else part[start:end]
+            pending, n_pending, start = [], 0, end
+        if start < part.shape[0]:
+            pending.append(part[start:])
+            n_pending += part.shape[0] - start
+    if pending:
+        yield np.concatenate(pending)
+
+
+def _divide_by_power(values: Rows, exponent: NDArray[Any]) -> Rows:
+    half = exponent // 2  # a power of two may itself be too large or too small for a double
+    divided: Rows = np.ldexp(np.ldexp(values, -half), half - exponent)
+    return divided
 
 
 def _numbers(record: Mapping[str, Any], name: str, count: int) -> tuple[float, ...] | None:

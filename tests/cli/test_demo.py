@@ -1,8 +1,10 @@
 """The demo says what it does, in a folder of its own."""
 
+import subprocess
+import sys
 from functools import partial
 
-from holdfast import demo
+from holdfast.cli import demo
 
 
 def test_demo_prints_the_table_and_writes_the_page(tmp_path, monkeypatch, capsys):
@@ -19,3 +21,19 @@ def test_demo_prints_the_table_and_writes_the_page(tmp_path, monkeypatch, capsys
     assert "When 5% of the rows are removed" in printed
     assert printed.rstrip().endswith(str(tmp_path / "demo-report.html"))
     assert (tmp_path / "demo-report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_the_demo_needs_no_extra():
+    script = (
+        "import sys\n"
+        "for name in ('typer', 'rich', 'pyarrow', 'pandas', 'matplotlib'):\n"
+        "    sys.modules[name] = None\n"
+        "from holdfast.cli import demo\n"
+        "demo.report_wine = lambda **options: sys.exit('it comes this far')\n"
+        "demo.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "it comes this far\n"
+    assert "One hierarchy" in done.stdout

@@ -1,0 +1,215 @@
+"""Which columns of a table are numbers, and these numbers; ids and weights."""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.tables.errors import Notify, TableError, count, ignore, list_names
+from holdfast.tables.read import DataTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "EMPTY",
+    "ColumnChoice",
+    "choose_columns",
+    "take_ids",
+    "take_weight",
+    "to_matrix",
+    "why_not_numeric",
+]
+
+EMPTY = "empty"
+"""Why a column without any value is not numeric."""
+
+_EXACT_INTEGERS = 1 << 53
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """Which columns are clustered, and what the others are for.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Use these only; none for all numeric ones.
+    drop : tuple of str
+        Use all numeric ones but these.
+    id : str or None
+        Identifies rows.
+    weights : str or None
+        How often each row counts.
+    strict : bool
+        Whether a column that is not numeric is an error instead of being left out.
+    """
+
+    columns: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    id: str | None = None
+    weights: str | None = None
+    strict: bool = False
+
+
+def choose_columns(
+    table: DataTable, choice: ColumnChoice, notify: Notify = ignore
+) -> tuple[str, ...]:
+    """Names of the columns to cluster by; tells which are left out, and why."""
+    present = table.data.column_names
+    if choice.columns and choice.drop:
+        raise TableError("give `columns` or `drop`, not both.")
+    asked = [("columns", name) for name in choice.columns]
+    asked += [("drop", name) for name in choice.drop]
+    asked += [(o, name) for o, name in (("id", choice.id), ("weights", choice.weights)) if name]
+    for option, name in asked:
+        if name not in present:
+            raise TableError(
+                f"`{option}`: {table.source} has no column {name!r}; it has {list_names(present)}."
+            )
+    special = {choice.id, choice.weights, *choice.drop}
+    candidates = choice.columns or tuple(name for name in present if name not in special)
+    overlap = [name for name in choice.columns if name in special]
+    if overlap:
+        raise TableError(f"{overlap[0]!r} is in `columns` and is also an id or a weight.")
+    reasons = {name: why_not_numeric(table.data.column(name)) for name in candidates}
+    left_out = {name: why for name, why in reasons.items() if why}
+    if "" in candidates and "" not in choice.columns:
+        left_out.setdefault("", "it has no name (a row index?)")
+    if left_out:
+        _report_left_out(left_out, choice.strict or bool(choice.columns), notify)
+    names_left = tuple(name for name in candidates if name not in left_out)
+    if not names_left:
+        raise TableError(
+            f"{table.source} has no numeric column to cluster by; it has {list_names(present)}."
+        )
+    return names_left
+
+
+def _report_left_out(left_out: dict[str, str], strict: bool, notify: Notify) -> None:
+    described = [f"{name or '(no name)'} ({why})" for name, why in left_out.items()]
+    if strict:
+        raise TableError(
+            f"not numeric: {list_names(described)}. Convert these columns, or leave them out with "
+            "`columns` or `drop`."
+        )
+    notify(f"ignoring columns that are not numeric: {list_names(described)}.")
+
+
+def why_not_numeric(column: "pa.ChunkedArray") -> str:
+    """Say why a column is not numbers; nothing where it is."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return ""
+    if pa.types.is_decimal(kind):
+        return ""
+    if pa.types.is_null(kind):
+        return EMPTY
+    if pa.types.is_dictionary(kind):
+        return "categories"
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _describe_text(column)
+    if pa.types.is_temporal(kind):
+        return "dates or times"
+    return str(kind)
+
+
+def _describe_text(column: "pa.ChunkedArray") -> str:
+    """Show the value that keeps a column from being numeric, where most are numbers."""
+    sample = [v for v in column.slice(0, 10_000).to_pylist() if v is not None]
+    commas = [v for v in sample if re.fullmatch(r"\s*-?\d+,\d+\s*", v)]
+    if commas and len(commas) > len(sample) // 2:
+        return f"text such as {commas[0]!r}: for decimal commas add `decimal=','`"
+    others = [v for v in sample if not re.fullmatch(r"\s*[-+]?\d*\.?\d*([eE][-+]?\d+)?\s*", v)]
+    if others and len(others) < len(sample) // 2:
+        return f"text such as {others[0][:30]!r} among numbers"
+    return "text"
+
+
+def to_matrix(
+    table: DataTable, names: tuple[str, ...], notify: Notify = ignore
+) -> NDArray[np.float64]:
+    """Numbers of the columns, NaN where missing."""
+    import pyarrow as pa
+
+    values = np.empty((table.data.num_rows, len(names)), dtype=np.float64)
+    rounded = []
+    for j, name in enumerate(names):
+        column = table.data.column(name)
+        if pa.types.is_integer(column.type) and _beyond_doubles(column):
+            rounded.append(name)
+        values[:, j] = _to_doubles(column)
+        infinite = np.isinf(values[:, j])
+        if infinite.any():
+            raise TableError(
+                f"column {name} of {table.source} has {count(infinite.sum(), 'infinite value')}, "
+                f"the first in row {table.first_row + infinite.argmax()} (rows count from 0). "
+                "Replace them."
+            )
+    if rounded:
+        notify(
+            f"rounding integers beyond 2^53 to doubles in: {list_names(rounded)}. If they identify "
+            "rows, use `id` or `drop`."
+        )
+    return values
+
+
+def _to_doubles(column: "pa.ChunkedArray") -> NDArray[np.float64]:
+    import pyarrow as pa
+
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    values: NDArray[Any] = column.cast(pa.float64(), safe=False).to_numpy()
+    return values
+
+
+def _beyond_doubles(column: "pa.ChunkedArray") -> bool:
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(column).as_py()
+    return ends["max"] is not None and (
+        ends["max"] > _EXACT_INTEGERS or ends["min"] < -_EXACT_INTEGERS
+    )
+
+
+def take_ids(table: DataTable, name: str | None) -> "pa.ChunkedArray | None":
+    """Return the column that identifies rows, as 64-bit integers or text."""
+    import pyarrow as pa
+
+    if name is None:
+        return None
+    if name not in table.data.column_names:
+        raise TableError(f"`id`: {table.source} has no column {name!r}.")
+    ids = table.data.column(name)
+    if ids.null_count:
+        raise TableError(
+            f"column {name} of {table.source} cannot be `id`: {count(ids.null_count, 'value')} "
+            "missing."
+        )
+    if pa.types.is_integer(ids.type) and ids.type != pa.uint64():
+        return ids.cast(pa.int64())
+    return ids.cast(pa.string())
+
+
+def take_weight(table: DataTable, name: str | None) -> NDArray[np.float64] | None:
+    """Return the column of weights: finite, at least 0."""
+    if name is None:
+        return None
+    column = table.data.column(name)
+    why = why_not_numeric(column)
+    if why:
+        raise TableError(f"`weights`: column {name} is not numeric ({why}).")
+    if column.null_count:
+        raise TableError(f"`weights`: column {name} misses {count(column.null_count, 'value')}.")
+    weight = _to_doubles(column)
+    wrong = ~(np.isfinite(weight) & (weight >= 0.0))
+    if wrong.any():
+        raise TableError(
+            f"`weights`: column {name} must be finite and at least 0; row "
+            f"{table.first_row + wrong.argmax()} (from 0) has {weight[wrong.argmax()]}."
+        )
+    return weight

@@ -1,0 +1,470 @@
+"""Files -> Arrow tables, whole or in parts. Whatever is wrong with a file is one TableError."""
+
+import gzip
+import io
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from holdfast._machine.progress import Progress, Shown
+from holdfast.tables.errors import (
+    MissingFile,
+    Notify,
+    TableError,
+    describe_reason,
+    ignore,
+    list_names,
+)
+from holdfast.tables.text import TextFormat, check_text, read_text, stream_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["PART_ROWS", "DataTable", "TextFormat", "is_pandas_index", "read_parts", "read_table"]
+
+PART_ROWS = 1 << 20
+"""Rows that are read and worked on at a time; never changes a result."""
+
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",  # a stream
+    b"\x93NUMPY": "npy",
+    b"\x1f\x8b": "gzip",
+}
+_ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".npy": "npy",
+}
+_TEXT = ("csv", "tsv", "gzip")
+_HEAD = 1 << 16  # bytes looked at to recognize a file
+
+
+@dataclass(frozen=True, eq=False)
+class DataTable:
+    """A table, or a part of one, and where it comes from.
+
+    Attributes
+    ----------
+    source : str
+        The file, as the user wrote it, or "standard input".
+    data : pyarrow.Table
+        At least one row and one column, distinct names.
+    named : bool
+        Whether the file itself names its columns.
+    first_row : int
+        Number of the first row in the file.
+    fraction_read : float
+        Fraction of the file that is read with this part.
+    """
+
+    source: str
+    data: "pa.Table"
+    named: bool
+    first_row: int = 0
+    fraction_read: float = 1.0
+
+
+def read_table(
+    path: str, text: TextFormat | None = None, *, notify: Notify = ignore, progress: Shown = False
+) -> DataTable:
+    """Read a whole table; its kind is recognized by its first bytes and its name.
+
+    Parameters
+    ----------
+    path : str
+        A CSV, TSV, Parquet, Arrow or .npy file; CSV may be compressed with gzip. "-" is standard
+        input.
+    text : TextFormat, default=None
+        How a text file is written; None is the usual format.
+    notify : callable, default=ignore
+    progress : bool or Listener, default=False
+    """
+    text = text or TextFormat()
+    source = "standard input" if path == "-" else path
+    with _open(path) as file:
+        kind, head = _recognize(path, source, file)
+        size = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        with Progress(progress, size, "bytes", f"reading {source}") as shown, _explain(source):
+            watched = _Watched(file, shown)
+            data = _read_whole(kind, watched, head, source, text)
+    data = _drop_index(data, source, notify)
+    _check_shape(data, source, kind)
+    return DataTable(source, data, _is_named(kind, text))
+
+
+def read_parts(
+    path: str,
+    text: TextFormat | None = None,
+    *,
+    columns: tuple[str, ...] | None = None,
+    exact: tuple[str, ...] = (),
+    part_rows: int = PART_ROWS,
+    notify: Notify = ignore,
+) -> Iterator[DataTable]:
+    """Read a table in parts of at most `part_rows` rows.
+
+    Parameters
+    ----------
+    path : str
+        As for `read_table`, but not standard input.
+    text : TextFormat, default=None
+    columns : tuple of str, default=None
+        Columns to read; None for all.
+    exact : tuple of str, default=()
+        Columns of text files that keep the type of their first values. Other numbers become
+        doubles, since an integer may be followed by a fraction.
+    part_rows : int, default=1048576
+    notify : callable, default=ignore
+    """
+    text = text or TextFormat()
+    if path == "-":
+        raise TableError("standard input cannot be read in parts; give a file.")
+    with _open(path, whole=False) as file:
+        kind, head = _recognize(path, path, file)
+        file.seek(0)
+        with _explain(path):
+            first_row = 0
+            batches = _stream(kind, file, head, path, text, columns, exact, part_rows)
+            for number, (batch, fraction) in enumerate(batches):
+                part = _drop_index(batch, path, notify if number == 0 else ignore)
+                if number == 0:
+                    _check_names(part, path)
+                if part.num_rows:
+                    yield DataTable(path, part, _is_named(kind, text), first_row, fraction)
+                first_row += part.num_rows
+
+
+def is_pandas_index(name: str) -> bool:
+    """Whether a column holds the row labels of a pandas table that had no name for them."""
+    return re.fullmatch(r"__index_level_\d+__", name) is not None
+
+
+@contextmanager
+def _open(path: str, *, whole: bool = True) -> Iterator[IO[bytes]]:
+    """Open a file in which one can go back; what comes through a pipe is read whole."""
+    if path == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise TableError("standard input is a terminal; pipe a table into it.")
+        yield io.BytesIO(sys.stdin.buffer.read())
+        return
+    try:
+        file = Path(path).open("rb")  # noqa: SIM115 - closed below, errors of opening told here
+    except FileNotFoundError:
+        raise MissingFile(f"there is no file {path}.") from None
+    except IsADirectoryError:
+        raise TableError(f"{path} is a folder; expected a file.") from None
+    except (OSError, ValueError) as error:
+        raise TableError(f"{path} cannot be read: {describe_reason(error)}.") from None
+    with file:
+        if not whole and not file.seekable():
+            raise TableError(f"{path} is a pipe, which cannot be read in parts; give a file.")
+        yield file if file.seekable() else io.BytesIO(file.read())
+
+
+class _Watched(io.RawIOBase):
+    """A file that reports how much of it is read."""
+
+    def __init__(self, file: IO[bytes], shown: Progress) -> None:
+        self._file, self._shown = file, shown
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._file.seek(offset, whence)
+
+    def read(self, size: int | None = -1) -> bytes:
+        found = self._file.read(-1 if size is None else size)
+        self._shown.advance(max(self._file.tell() - self._shown.done, 0.0))
+        return found
+
+    def readall(self) -> bytes:
+        return self.read()
+
+
+def _recognize(path: str, source: str, file: IO[bytes]) -> tuple[str, bytes]:
+    """Tell the kind of a file; also return its first bytes, of text uncompressed."""
+    head = file.read(_HEAD)
+    if not head:
+        raise TableError(f"{source} is empty; expected a table.")
+    for magic, kind in _MAGIC.items():
+        if head.startswith(magic):
+            return kind, head
+    name = path.lower()
+    kind = "csv" if path == "-" else _ENDINGS.get(Path(name.removesuffix(".gz")).suffix, "csv")
+    if kind not in _TEXT:
+        raise TableError(f"{path} is not a {kind} file, though its name says so.")
+    first = head.split(b"\n", 1)[0]
+    if path == "-" and b"\t" in first and b"," not in first:
+        return "tsv", head
+    return kind, head
+
+
+def _is_named(kind: str, text: TextFormat) -> bool:
+    return kind != "npy" and (text.header or kind not in _TEXT)
+
+
+def _unpack(kind: str, file: Any, head: bytes, source: str) -> tuple[str, Any, bytes]:
+    """Open compressed text."""
+    if kind != "gzip":
+        return kind, file, head
+    plain = gzip.GzipFile(fileobj=file)
+    head = plain.read(_HEAD)
+    plain.seek(0)
+    return "tsv" if ".tsv" in source.lower() else "csv", plain, head
+
+
+def _read_whole(kind: str, file: Any, head: bytes, source: str, text: TextFormat) -> "pa.Table":
+    if kind == "npy":
+        return _to_table(_load_array(lambda: _numpy().load(file, allow_pickle=False), source))
+    if kind == "parquet":
+        import pyarrow.parquet as pq
+
+        return pq.read_table(file)
+    if kind == "arrow":
+        found = _open_arrow(file).read_all()
+        found.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
+        return found
+    kind, file, head = _unpack(kind, file, head, source)
+    check_text(head, source, text, kind == "tsv")
+    return read_text(file, source, text, tabs=kind == "tsv")
+
+
+def _stream(
+    kind: str,
+    file: Any,
+    head: bytes,
+    source: str,
+    text: TextFormat,
+    columns: tuple[str, ...] | None,
+    exact: tuple[str, ...],
+    part_rows: int,
+) -> "Iterator[tuple[pa.Table, float]]":
+    """Parts of a file, and the fraction of the file that is read after each."""
+    import pyarrow as pa
+
+    batches: Iterator[tuple[Any, float]]
+    if kind in _TEXT:
+        size = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        kind, plain, head = _unpack(kind, file, head, source)
+        check_text(head, source, text, kind == "tsv")
+        parts = stream_text(plain, source, text, kind == "tsv", columns, exact)
+        batches = ((part, min(file.tell() / size, 1.0)) for part in parts)
+    else:
+        reader = {"parquet": _stream_parquet, "arrow": _stream_arrow, "npy": _stream_array}[kind]
+        batches = reader(file, source, columns, part_rows)
+    for batch, fraction in batches:
+        table = pa.Table.from_batches([batch])
+        for start in range(0, max(table.num_rows, 1), part_rows):
+            yield table.slice(start, part_rows), fraction
+
+
+def _stream_parquet(
+    file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
+) -> Iterator[tuple[Any, float]]:
+    import pyarrow.parquet as pq
+
+    # Not by pyarrow.dataset, which decodes whole row groups, and these may be as large as the file;
+    # pre_buffer would do the same.
+    with pq.ParquetFile(file, pre_buffer=False) as opened:
+        chosen = _choose(source, columns, opened.schema_arrow.names)
+        done, total = 0, max(opened.metadata.num_rows, 1)
+        for batch in opened.iter_batches(part_rows, columns=chosen, use_threads=False):
+            done += batch.num_rows
+            yield batch, done / total
+
+
+def _stream_arrow(
+    file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
+) -> Iterator[tuple[Any, float]]:
+    opened = _open_arrow(file)
+    chosen = _choose(source, columns, opened.schema.names)
+    if hasattr(opened, "num_record_batches"):  # a file, not a stream
+        n_batches = opened.num_record_batches
+        batches = ((opened.get_batch(i), (i + 1) / n_batches) for i in range(n_batches))
+    else:
+        size = Path(source).stat().st_size
+        batches = ((batch, min(file.tell() / size, 1.0)) for batch in opened)
+    for batch, fraction in batches:
+        found = batch.select(chosen)
+        found.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
+        yield found, fraction
+
+
+def _stream_array(
+    file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
+) -> Iterator[tuple[Any, float]]:
+    array = _load_array(lambda: _numpy().load(source, mmap_mode="r", allow_pickle=False), source)
+    for start in range(0, max(array.shape[0], 1), part_rows):
+        part = _to_table(array[start : start + part_rows])
+        chosen = part.select(_choose(source, columns, part.column_names))
+        done = (start + part_rows) / max(array.shape[0], 1)
+        yield chosen.combine_chunks().to_batches()[0], min(done, 1.0)
+
+
+def _open_arrow(file: Any) -> Any:
+    """Open an Arrow file, or else a stream."""
+    import pyarrow as pa
+
+    try:
+        return pa.ipc.open_file(file)
+    except pa.ArrowInvalid:
+        file.seek(0)
+        return pa.ipc.open_stream(file)
+
+
+def _choose(source: str, columns: tuple[str, ...] | None, present: list[str]) -> list[str]:
+    absent = [name for name in columns or () if name not in present]
+    if absent:
+        raise TableError(
+            f"{source} has no column {list_names([repr(name) for name in absent])}; it has "
+            f"{list_names(present)}."
+        )
+    return present if columns is None else list(columns)
+
+
+def _numpy() -> Any:
+    import numpy as np
+
+    return np
+
+
+def _load_array(load: Callable[[], Any], source: str) -> Any:
+    try:
+        array = load()
+    except MemoryError:  # also of a shape that is a lie
+        raise TableError(
+            f"{source} claims to hold more than memory can take. Check the file."
+        ) from None
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.dtype.kind not in "iufb":
+        raise TableError(
+            f"{source} holds {array.dtype} of shape {array.shape}; expected a two-dimensional "
+            "array of real numbers."
+        )
+    return array
+
+
+def _to_table(array: Any) -> "pa.Table":
+    import numpy as np
+    import pyarrow as pa
+
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64, copy=False)
+    names = [f"column_{j}" for j in range(array.shape[1])]
+    return pa.table([pa.array(np.ascontiguousarray(c)) for c in array.T], names=names)
+
+
+def _drop_index(table: "pa.Table", source: str, notify: Notify) -> "pa.Table":
+    """Leave out the row labels that pandas stores as a column; they are no measurement."""
+    labels = [name for name in table.column_names if is_pandas_index(name)]
+    if labels:
+        notify(f"{source}: ignoring {list_names(labels)}, the index of a pandas table.")
+    return table.drop_columns(labels) if labels else table
+
+
+def _check_names(data: "pa.Table", source: str) -> None:
+    repeated = [name for name, times in Counter(data.column_names).items() if times > 1]
+    if repeated:
+        raise TableError(
+            f"{source} has several columns with the same name: {list_names(repeated)}. Rename them."
+        )
+    if data.num_columns == 0:
+        raise TableError(f"{source} has no columns.")
+
+
+def _check_shape(data: "pa.Table", source: str, kind: str) -> None:
+    import pyarrow as pa
+
+    _check_names(data, source)
+    if data.num_rows == 0:
+        raise TableError(
+            f"{source} has a header of {data.num_columns} columns but no rows; expected at least "
+            "one row. If the first line is a row, add `no_header`."
+        )
+    if kind in _TEXT:
+        broken = [f.name for f in data.schema if pa.types.is_binary(f.type)]
+        if broken:
+            raise TableError(
+                f"{source} is not UTF-8 (column {list_names(broken)}). Set its encoding, for "
+                "example `encoding='latin-1'` or `encoding='cp1252'`."
+            )
+
+
+@contextmanager
+def _explain(source: str) -> Iterator[None]:
+    """Rephrase what the readers complain about."""
+    import tokenize
+    import zlib
+
+    import pyarrow as pa
+
+    try:
+        yield
+    except TableError:
+        raise
+    except UnicodeError:
+        raise TableError(
+            f"{source} is not in the expected encoding. Set it, for example `encoding='latin-1'` "
+            "or `encoding='cp1252'`."
+        ) from None
+    except (SyntaxError, tokenize.TokenError):  # np.load, of a header that is no dictionary
+        raise TableError(f"{source} cannot be read: its .npy header is damaged.") from None
+    except (pa.ArrowException, ValueError, EOFError, OSError, zlib.error) as error:
+        raise TableError(f"{source} cannot be read: {_rephrase(error)}") from None
+
+
+def _rephrase(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    ragged = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)(?:: (.*))?$", text)
+    if ragged:
+        row, expected, got, line = ragged.groups()
+        where = f"line {row}" if row else "a line"
+        shown = f" ({line[:60]})" if line else ""
+        return (
+            f"{where} has {got} columns and the header has {expected}{shown}. Every line needs as "
+            "many as the header."
+        )
+    converted = re.search(
+        r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\S+): invalid value "
+        r"'(.*)'",
+        text,
+    )
+    if converted:
+        column, row, kind, value = converted.groups()
+        where = f"line {row}, column" if row else "column"
+        wanted = "a number" if kind in ("double", "int64") else kind
+        return f"{where} {int(column) + 1} has {value[:30]!r}; expected {wanted}, as before it."
+    if "allow_pickle" in text or "pickled" in text.lower():
+        return "it holds Python objects, not numbers. Save it as a numeric array."
+    if "straddling object" in text:
+        return "a quoted value does not end, or a line is longer than 1 MB. Check the quotes."
+    if "invalid UTF8" in text:
+        return (
+            "it is not UTF-8. Set its encoding, for example `encoding='latin-1'` or "
+            "`encoding='cp1252'`."
+        )
+    return text.rstrip(".") + "."

@@ -1,0 +1,211 @@
+"""Labels and tables -> files, whole or as a stream; a file is written whole or not at all."""
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._machine.files import write_whole
+from holdfast.tables.errors import TableError, WriteError, describe_reason, list_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "CENTER_COLUMN",
+    "STREAM_ENDINGS",
+    "TABLE_ENDINGS",
+    "build_label_table",
+    "write_file",
+    "write_parts",
+    "write_table",
+]
+
+STREAM_ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
+"""What files of tables are called."""
+
+TABLE_ENDINGS = (*STREAM_ENDINGS, ".npy")
+"""With the one that holds labels only, and cannot be written in parts."""
+
+CENTER_COLUMN = "center_from"
+"""The smallest k for which a row is the center of its cluster: it is for every larger one too."""
+
+_BLOCK_ROWS = 1 << 16
+
+
+def build_label_table(
+    id_name: str | None,
+    ids: "pa.ChunkedArray | pa.Array | None",
+    used: NDArray[np.bool_],
+    labels: dict[int, NDArray[np.int32]],
+    center_indices: NDArray[np.int64] | None = None,
+    first_row: int = 0,
+) -> "pa.Table":
+    """Put ids, one column of labels for each k, and the mark of centers side by side.
+
+    Parameters
+    ----------
+    id_name : str or None
+        None calls it "row".
+    ids : pyarrow array of length n_rows, or None
+        None numbers the rows from `first_row` on.
+    used : ndarray of shape (n_rows,), dtype bool
+        Rows that have labels.
+    labels : dict of int to ndarray of shape (n_used,), dtype int32
+        For each k.
+    center_indices : ndarray of shape (n_centers,), dtype int64, default=None
+        Among the used rows; None leaves the mark out.
+    first_row : int, default=0
+    """
+    import pyarrow as pa
+
+    name = id_name or "row"
+    numbers = first_row + np.arange(used.size)
+    columns: dict[str, Any] = {name: pa.array(numbers) if ids is None else ids}
+    added: dict[str, NDArray[np.int32]] = {f"cluster_{k}": label for k, label in labels.items()}
+    if center_indices is not None:
+        first = np.full(np.count_nonzero(used), -1, dtype=np.int32)
+        most = max(labels)
+        first[center_indices[:most]] = np.arange(1, most + 1, dtype=np.int32)
+        added[CENTER_COLUMN] = first
+    for column, values in added.items():
+        if column == name:
+            raise TableError(f"`id`: {name} is the name of a column of results; rename the column.")
+        everywhere = np.full(used.size, -1, dtype=np.int32)
+        everywhere[used] = values
+        columns[column] = pa.array(everywhere, mask=everywhere < 0)
+    return pa.table(columns)
+
+
+def write_table(path: str, table: "pa.Table") -> None:
+    """Write a table by the ending of the name; "-" is standard output, as CSV."""
+    if Path(path).suffix.lower() == ".npy":
+        labels = _label_columns(table)
+        write_file(path, lambda file: np.save(file, labels))
+    else:
+        write_parts(path, [table])
+
+
+def write_parts(path: str, tables: "Iterable[pa.Table]") -> None:
+    """Write tables with the same columns one after the other into one file.
+
+    Parameters
+    ----------
+    path : str
+        Its ending is one of `STREAM_ENDINGS`; "-" is standard output, as CSV.
+    tables : iterable of pyarrow.Table
+        At least one. An error among them leaves no file.
+    """
+    if path == "-":
+        sys.stdout.flush()
+        with _explain("standard output"):
+            _write_text(sys.stdout.buffer, tables, ",")
+            sys.stdout.buffer.flush()
+        return
+    ending = Path(path).suffix.lower()
+    if ending in (".csv", ".tsv"):
+        separator = "," if ending == ".csv" else "\t"
+        write_file(path, lambda file: _write_text(file, tables, separator))
+    else:
+        write_file(path, lambda file: _write_binary(ending, file, tables))
+
+
+def write_file(path: str, write: Callable[[IO[bytes]], Any]) -> None:
+    """Write a file under another name and rename it; into devices and pipes, write as it comes."""
+    with _explain(path):
+        if os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "wb") as file:
+                write(file)
+        else:
+            write_whole(os.path.realpath(path), write)
+
+
+class _explain:
+    """Say which file cannot be written, and why."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        # What the reader of a table complains about while another is written is a TableError.
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError | TableError):
+            raise WriteError(f"{self.what} cannot be written: {describe_reason(error)}.") from error
+
+
+def _write_binary(ending: str, file: IO[bytes], tables: "Iterable[pa.Table]") -> None:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    writer: Any = None
+    try:
+        for table in tables:
+            if writer is None:
+                parquet = ending in (".parquet", ".pq")
+                open_writer = pa.parquet.ParquetWriter if parquet else pa.ipc.new_file
+                writer = open_writer(file, table.schema)
+            writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _write_text(file: IO[bytes], tables: "Iterable[pa.Table]", separator: str) -> None:
+    """Write CSV in which text has quotes only where it needs them; Arrow would quote all of it."""
+    from pyarrow import csv as arrow_csv
+
+    buffer = io.BytesIO()
+    for number, block in enumerate(_in_blocks(tables)):
+        if number == 0:
+            header = io.StringIO()
+            csv.writer(header, delimiter=separator, lineterminator="\n").writerow(
+                block.column_names
+            )
+            file.write(header.getvalue().encode())
+        options = arrow_csv.WriteOptions(
+            include_header=False,
+            delimiter=separator,
+            quoting_style="needed" if _needs_quotes(block, separator) else "none",
+        )
+        arrow_csv.write_csv(block, buffer, options)
+        file.write(buffer.getvalue())
+        buffer.seek(0)
+        buffer.truncate()
+
+
+def _in_blocks(tables: "Iterable[pa.Table]") -> "Iterator[pa.Table]":
+    for table in tables:
+        for start in range(0, max(table.num_rows, 1), _BLOCK_ROWS):
+            yield table.slice(start, _BLOCK_ROWS)
+
+
+def _needs_quotes(table: "pa.Table", separator: str) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    special = f'["\\r\\n{separator}]'
+    return any(
+        pc.any(pc.match_substring_regex(column, special)).as_py()
+        for column in table.columns
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    )
+
+
+def _label_columns(table: "pa.Table") -> NDArray[Any]:
+    """Label columns only: an array has neither names nor text."""
+    names = [name for name in table.column_names if name.startswith("cluster_")]
+    gaps = [name for name in names if table.column(name).null_count]
+    if gaps:
+        raise TableError(
+            f"a .npy file cannot hold rows without labels ({list_names(gaps)}); write another "
+            "kind of file."
+        )
+    return np.column_stack([table.column(name).to_numpy() for name in names])
