@@ -112,7 +112,7 @@ GROUP = Group("chunks", "larger than memory: 100 clusters from Parquet", plan, l
 def measure_stages(path: Path, labels: Path) -> dict[str, float]:
     """Time the two passes and the tree between them, after a warm-up."""
     from holdfast import HierarchicalKMedian, fit_chunks, predict_chunks
-    from holdfast.chunks.label import write_labels
+    from holdfast.chunks import write_labels
     from holdfast.tables.chunks import open_source
 
     few = np.random.default_rng(0).standard_normal((20_000, 3))

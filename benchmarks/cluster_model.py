@@ -126,7 +126,7 @@ def extrapolate(
 
 def play_role(role: str, sketches: list[Any]) -> None:
     from holdfast import HierarchicalKMedian
-    from holdfast.chunks.fit import fit_sketch
+    from holdfast.chunks import fit_sketch
     from holdfast.distributed.fit import PartSketch, merge_parts
     from holdfast.tables.chunks import Chunk
 

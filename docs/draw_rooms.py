@@ -15,7 +15,7 @@ PACKAGES = ("holdfast", "holdfast_paper")
 # From top to bottom: a room imports only from rooms that are listed after it.
 ORDER = (
     "cli", "holdfast_paper", "report", "distributed", "chunks", "stability", "clusterers",
-    "loading", "estimator", "updates", "pipeline", "parameters", "model_file", "rows", "hierarchy", "centers",
+    "estimator", "updates", "pipeline", "parameters", "rows", "hierarchy", "centers",
     "tree", "grid", "tables", "storage", "_machine",
 )  # fmt: skip
 

@@ -230,6 +230,9 @@ def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:
     """
     for name in RESULTS:
         vars(model).pop(name, None)
+    table = getattr(model, "table_", None)
+    if table is not None:  # rows of equal values are one now, so they have no ids
+        model.table_ = replace(table, ids=None, used=np.ones(0, dtype=np.bool_))
     model._held, model._recipe, model.seed_ = held, recipe, seed
     model.epsilon_ = check_choices(recipe, np.empty((0, model.n_features_in_)))
     model._n_features_out = int(recipe.n_clusters)

@@ -10,8 +10,7 @@ import pyarrow.parquet
 import pytest
 from scipy.cluster.hierarchy import is_valid_linkage
 
-from holdfast import HierarchicalKMedian
-from holdfast import load
+from holdfast import HierarchicalKMedian, load
 
 USE = ("--id", "id", "--columns", "height,width")
 

@@ -88,20 +88,22 @@ def test_cut_gives_any_number_of_clusters(holdfast, model):
 
 
 def test_a_model_keeps_its_rows_unless_told_not_to(holdfast, people, model):
-    stored = load(model).stored
+    stored = load(model)
     values = pa.csv.read_csv(people)
     expected = load(model).table_.preparation.apply(
         np.column_stack([values.column(n).to_numpy() for n in ("height", "width")])
     )
-    np.testing.assert_array_equal(stored.rows[stored.index], expected)
-    assert stored.weight.sum() == 60
+    np.testing.assert_array_equal(stored.rows_, expected)
+    assert stored.row_weights_.sum() == 60
     done = holdfast(
         "fit", people, "--id", "id", "--drop", "count", "-k", 3, "--model", "n.holdfast",
         "--no-rows", "-o", "n.csv",
     )  # fmt: skip
     assert done.code == 0
-    assert load("n.holdfast").stored is None
-    np.testing.assert_array_equal(load("n.holdfast").hierarchy_.finest, load(model).hierarchy_.finest)
+    assert "_held" not in vars(load("n.holdfast"))
+    np.testing.assert_array_equal(
+        load("n.holdfast").hierarchy_.finest, load(model).hierarchy_.finest
+    )
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a model", "cut", "flip"])

@@ -59,7 +59,10 @@ def diff(
 
 
 def compare_models(
-    before: "HierarchicalKMedian", after: "HierarchicalKMedian", ks: tuple[int, ...], progress: Shown
+    before: "HierarchicalKMedian",
+    after: "HierarchicalKMedian",
+    ks: tuple[int, ...],
+    progress: Shown,
 ) -> dict[int, "CutDifference"]:
     """Compare the cuts of two models that hold their rows."""
     import numpy as np

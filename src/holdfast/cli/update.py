@@ -22,7 +22,6 @@ EXAMPLES = (
 )
 
 
-
 def update(
     model: ModelFile,
     read: ReadOptions,
@@ -53,6 +52,10 @@ def update(
     inputs = tuple(path for path in (model, add, remove) if path is not None)
     check_outputs({"--to": (to, ())}, force=force, inputs=inputs)
     before = load_model(model)
+    if "_held" not in vars(before):
+        raise InputError(
+            f"{model} was saved without its rows (--no-rows), so it cannot be updated. Fit again."
+        )
     added, removed = (_read_values(path, before, read, console) for path in (add, remove))
     with console.progress("clustering the remaining rows") as progress, input_errors():
         after = copy.copy(before).set_params(verbose=progress)
