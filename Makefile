@@ -24,7 +24,7 @@ EXTRAS_fuzz := test
 
 # What `make oldest` runs with the oldest versions that pyproject.toml allows, unless ARGS says else.
 OLDEST_TESTS := tests/golden tests/test_estimator.py tests/test_import.py tests/laws/test_order.py \
-	tests/stability tests/persistence tests/cli tests/distributed
+	tests/stability tests/storage tests/cli tests/distributed
 # Old packages use what the newest packages that they need themselves have deprecated.
 OLD_WARNINGS := -W default::DeprecationWarning -W default::FutureWarning
 

@@ -14,8 +14,8 @@ from fuzz.invariants import check_hierarchy, check_labels, some_ks
 from fuzz.target import Target
 from golden import saved, saved_models
 from hypothesis import strategies as st
-from persistence.forge import describe, npy, pack, to_text
 from portable import normal
+from storage.forge import describe, npy, pack, to_text
 
 import holdfast
 from holdfast import HierarchicalKMedian

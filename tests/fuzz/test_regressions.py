@@ -7,7 +7,7 @@ import pytest
 from fuzz.files import FILES, Edit
 from fuzz.tables import TABLES
 from models import build_model
-from persistence.forge import change
+from storage.forge import change
 
 from holdfast import HierarchicalKMedian, load
 from holdfast.storage.archive import DamagedFile

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from golden.saved import FOLDER
-from persistence.forge import bounded
+from storage.forge import bounded
 
 import holdfast
 from holdfast.storage.archive import DamagedFile, read_archive, write_archive

@@ -13,7 +13,7 @@ import zipfile
 import numpy as np
 import pytest
 from golden.saved import FOLDER
-from persistence.forge import bounded, change, describe, npy, pack, to_text
+from storage.forge import bounded, change, describe, npy, pack, to_text
 
 import holdfast
 from holdfast.storage.archive import DamagedFile, read_archive
