@@ -15,8 +15,8 @@ PACKAGES = ("holdfast", "holdfast_paper")
 # From top to bottom: a room imports only from rooms that are listed after it.
 ORDER = (
     "cli", "holdfast_paper", "report", "distributed", "chunks", "stability", "clusterers",
-    "estimator", "updates", "pipeline", "parameters", "rows", "hierarchy", "centers",
-    "tree", "grid", "tables", "storage", "_machine",
+    "estimator", "updates", "pipeline", "parameters", "storage", "rows", "hierarchy", "centers",
+    "tree", "grid", "tables", "_machine",
 )  # fmt: skip
 
 Arrows = dict[tuple[str, str], list[str]]
@@ -79,7 +79,7 @@ def _named(path: Path, modules: dict[str, Path]) -> Iterator[tuple[str, str]]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             module = node.value.split(":")[0]  # "module" or "module:name"
-            if module in modules:
+            if module in modules and module not in PACKAGES:  # a package is named for its version
                 yield module, ""
 
 
