@@ -1,4 +1,4 @@
-"""What users have -> the one protocol."""
+"""Any clusterer -> the one protocol."""
 
 import copy
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _PLAIN = (str, int, float, bool, type(None))
 
 @dataclass(frozen=True, eq=False)
 class _CutByCall:
-    """A fit put off until k is known."""
+    """A fit that waits until k is known."""
 
     labels_for: Callable[[int], ArrayLike]
 
@@ -37,11 +37,11 @@ class KMedianClusterer:
     Attributes
     ----------
     estimator : HierarchicalKMedian
-        Cloned for each fit; its `random_state` gives way to the seed.
+        Cloned for each fit; its `random_state` is replaced by the seed.
     name : str
     max_clusters : int or None
-        The largest k that will be cut: the fit stops there instead of at single rows. The first k
-        centers do not depend on it. None leaves the estimator's own `max_centers`.
+        The largest k that will be cut, where the fit stops. The first k centers do not depend on
+        it. None keeps the estimator's `max_centers`.
     """
 
     estimator: HierarchicalKMedian
@@ -51,7 +51,7 @@ class KMedianClusterer:
 
     @property
     def randomized(self) -> bool:
-        """Whether the seed matters: always, but for the paper's tree without a random shift."""
+        """Whether the seed matters: always, except for the paper's tree without a random shift."""
         return bool(getattr(self.estimator, "randomized", True))
 
     def fit(self, X: Rows, seed: int) -> Hierarchy:
@@ -72,7 +72,8 @@ class EstimatorClusterer:
         Cloned for each fit.
     name : str
     count_parameters, seed_parameters : tuple of str
-        What is set to k and to the seed. Without the first, the labels are the same for every k.
+        Parameters that are set to k and to the seed. Without a count parameter, the labels are the
+        same for every k.
     """
 
     estimator: Any
@@ -82,16 +83,16 @@ class EstimatorClusterer:
 
     @property
     def randomized(self) -> bool:
-        """Whether anything in it takes a seed."""
+        """Whether any parameter takes a seed."""
         return bool(self.seed_parameters)
 
     @property
     def hierarchical(self) -> bool:
-        """Whether one fit serves every k: where k cannot be set."""
+        """Whether one fit serves every k, because k cannot be set."""
         return not self.count_parameters
 
     def fit(self, X: Rows, seed: int) -> _CutByCall:
-        """Fit at once where k cannot be set, otherwise once per cut."""
+        """Fit now if k cannot be set, otherwise once per cut."""
         seeds = dict.fromkeys(self.seed_parameters, seed)
         if not self.count_parameters:
             labels = fresh_copy(self.estimator, **seeds).fit_predict(X)
@@ -113,10 +114,10 @@ class ObjectClusterer:
     Attributes
     ----------
     model : object
-        Copied for each fit: `sklearn.base.clone` where it has `get_params`, else a deep copy.
+        Copied for each fit: by `sklearn.base.clone` if it has `get_params`, else in depth.
     name : str
     randomized : bool
-        Where true, its `random_state` is set to the seed.
+        Whether to set its `random_state` to the seed.
     """
 
     model: Any
@@ -170,15 +171,15 @@ def as_clusterer(
     ----------
     clusterer : object
         `HierarchicalKMedian`; a scikit-learn clusterer or a pipeline that ends in one (its
-        `n_clusters` and `random_state` are set, where it has them); an object with ``fit(X)`` and
-        ``cut(k)``; a function ``(X, k, seed) -> labels``; a `Clusterer`, returned as it is.
+        `n_clusters` and `random_state` are set, if it has them); an object with ``fit(X)`` and
+        ``cut(k)``; a function ``(X, k, seed) -> labels``; or a `Clusterer`, returned unchanged.
     name : str, default=None
-        How to call it; None finds a name.
+        Name in tables and figures. None derives one.
     randomized : bool, default=None
-        For functions and objects only: whether the seed matters. None takes functions to be
-        randomized, and objects where they have a `random_state`.
+        Whether the seed matters, for functions and objects. None means True for functions, and
+        for objects that have a `random_state`.
     max_clusters : int, default=None
-        The largest k that will be cut, for clusterers that can save work by knowing it.
+        The largest k that will be cut. `HierarchicalKMedian` stops there.
 
     Returns
     -------
@@ -190,7 +191,7 @@ def as_clusterer(
             f"{clusterer.__name__}."
         )
     if isinstance(clusterer, HierarchicalKMedian):
-        return KMedianClusterer(clusterer, name or _describe_epsilon(clusterer), max_clusters)
+        return KMedianClusterer(clusterer, name or _describe_estimator(clusterer), max_clusters)
     if isinstance(clusterer, KMedianClusterer):
         return replace(clusterer, name=name or clusterer.name, max_clusters=max_clusters)
     if isinstance(clusterer, Clusterer):
@@ -222,7 +223,7 @@ def clnss() -> KMedianClusterer:
 
 
 def adapt_estimator(estimator: Any, name: str) -> EstimatorClusterer:
-    """Find what to set in a scikit-learn clusterer, in the steps of a pipeline too."""
+    """Find the parameters to set in a scikit-learn clusterer, or in the steps of a pipeline."""
     parameters = estimator.get_params(deep=True)
     counts = _parameters_called("n_clusters", parameters)
     if not counts and "n_components" in parameters:
@@ -238,16 +239,16 @@ def _parameters_called(name: str, parameters: dict[str, Any]) -> tuple[str, ...]
     return tuple(sorted(found for found in parameters if found.endswith(f"__{name}")))
 
 
-def _describe_epsilon(estimator: HierarchicalKMedian) -> str:
-    return f"holdfast, epsilon={estimator.epsilon}"
+def _describe_estimator(estimator: HierarchicalKMedian) -> str:
+    name = f"holdfast {estimator.method}"
+    return name if estimator.epsilon == "auto" else f"{name}, epsilon={estimator.epsilon}"
 
 
 def fresh_copy(estimator: Any, **changes: Any) -> Any:
     """Copy an estimator, unfitted, with some parameters changed.
 
-    What `sklearn.base.clone` and `set_params` give. Where all parameters are plain values nothing
-    needs to be copied in depth: then the class is called, which takes a tenth of the time. Small
-    data are fitted thousands of times.
+    Equal to `sklearn.base.clone` and `set_params`. If all parameters are plain values, calling the
+    class is enough and takes a tenth of the time: small data are fitted thousands of times.
     """
     parameters = estimator.get_params(deep=False)
     plain = all(isinstance(value, _PLAIN) for value in parameters.values())

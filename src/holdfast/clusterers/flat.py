@@ -1,6 +1,6 @@
-"""scikit-learn's peers, ready made.
+"""Clusterers of scikit-learn with their defaults.
 
-They are imported when asked for: `sklearn.cluster` takes half a second to load, in every worker.
+Imported on use: `sklearn.cluster` takes half a second to load, in every worker process.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ def minibatch_kmeans(**parameters: Any) -> EstimatorClusterer:
 
 
 def bisecting_kmeans(**parameters: Any) -> EstimatorClusterer:
-    """k-means with k = 2 over and over, fitted once per k.
+    """Bisecting k-means, fitted once per k.
 
     `parameters` are those of `sklearn.cluster.BisectingKMeans`.
     """
@@ -40,7 +40,7 @@ def bisecting_kmeans(**parameters: Any) -> EstimatorClusterer:
 def birch(**parameters: Any) -> EstimatorClusterer:
     """BIRCH; `parameters` are those of `sklearn.cluster.Birch`.
 
-    Fewer than k clusters come out where its `threshold` leaves fewer subclusters.
+    Gives fewer than k clusters if its `threshold` leaves fewer subclusters.
     """
     from sklearn.cluster import Birch
 
@@ -48,7 +48,7 @@ def birch(**parameters: Any) -> EstimatorClusterer:
 
 
 def hdbscan(**parameters: Any) -> EstimatorClusterer:
-    """HDBSCAN, which chooses the number of clusters itself; noise is a cluster of its own.
+    """HDBSCAN, which chooses the number of clusters; noise is a cluster of its own.
 
     `parameters` are those of `sklearn.cluster.HDBSCAN`.
     """

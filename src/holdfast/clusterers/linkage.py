@@ -1,4 +1,4 @@
-"""Agglomerative peers ([LHBP25], Alg. 3) on SciPy, or on fastcluster where it is installed."""
+"""Agglomerative clustering ([LHBP25], Alg. 3) by SciPy, or by fastcluster if it is installed."""
 
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -47,13 +47,13 @@ class Merges:
 class LinkageClusterer:
     """Agglomerative clustering by one linkage.
 
-    O(n^2) time. O(n^2) memory, except fastcluster's single and Ward linkage, which need O(n).
+    O(n^2) time. O(n^2) memory, except for fastcluster's single and Ward linkage, which need O(n).
 
     Attributes
     ----------
     method : {"single", "complete", "average", "ward"}
     backend : {"auto", "scipy", "fastcluster"}
-        "auto" is fastcluster where it is installed. The two may break ties differently.
+        "auto" is fastcluster if it is installed. The two may break ties differently.
     """
 
     method: str
@@ -88,10 +88,10 @@ class LinkageClusterer:
 
 
 def cut_linkage(merges: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Labels of exactly k clusters: all merges but the last k - 1.
+    """Cut a linkage matrix into exactly k clusters: all merges but the last k - 1.
 
-    Not by a height, as ``fcluster(Z, k, "maxclust")`` does: where heights tie, no height gives k
-    clusters. O(n log n) time.
+    Unlike ``fcluster(Z, k, "maxclust")``, which cuts at a height, this gives k clusters even if
+    heights tie. O(n log n) time.
 
     Parameters
     ----------
@@ -121,20 +121,20 @@ def cut_linkage(merges: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 
 
 def single_linkage(backend: Backend = "auto") -> LinkageClusterer:
-    """Merge the clusters with the least distance between two of their rows."""
+    """Merge the clusters with the smallest distance between two of their rows."""
     return LinkageClusterer("single", backend)
 
 
 def complete_linkage(backend: Backend = "auto") -> LinkageClusterer:
-    """Merge the clusters with the least largest distance between two of their rows."""
+    """Merge the clusters with the smallest maximum distance between two of their rows."""
     return LinkageClusterer("complete", backend)
 
 
 def average_linkage(backend: Backend = "auto") -> LinkageClusterer:
-    """Merge the clusters with the least mean distance between their rows."""
+    """Merge the clusters with the smallest mean distance between their rows."""
     return LinkageClusterer("average", backend)
 
 
 def ward_linkage(backend: Backend = "auto") -> LinkageClusterer:
-    """Merge the clusters whose union adds least to the within-cluster sum of squares."""
+    """Merge the clusters that increase the within-cluster sum of squares least."""
     return LinkageClusterer("ward", backend)

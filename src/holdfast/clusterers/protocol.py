@@ -1,4 +1,4 @@
-"""What a clusterer is to the rest of holdfast."""
+"""The protocol that every clusterer follows."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -7,14 +7,14 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = ["Clusterer", "Cuttable", "Rows"]
 
 Rows = NDArray[Any]
-"""A two-dimensional array of numbers, one row a point."""
+"""A two-dimensional array of numbers, one row per point."""
 
 
 class Cuttable(Protocol):
     """The result of a fit."""
 
     def cut(self, k: int, /) -> ArrayLike:
-        """Labels of the partition into k clusters: one a row, any integers or strings."""
+        """Labels of the partition into k clusters, one per row: integers or strings."""
         ...
 
 
@@ -25,11 +25,11 @@ class Clusterer(Protocol):
     Attributes
     ----------
     name : str
-        How tables and figures call it.
+        Name in tables and figures.
     randomized : bool
-        Whether the seed matters; without that, one repeat says all.
+        Whether the seed matters. If not, one repeat is enough.
     hierarchical : bool
-        Whether one fit serves every k. Where it does not, `cut` fits when it is called.
+        Whether one fit serves every k. If not, `cut` fits when it is called.
     """
 
     @property
