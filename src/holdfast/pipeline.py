@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.interrupts import keep_interrupts
 from holdfast._machine.jit import read_only
-from holdfast._machine.progress import Shown
+from holdfast._machine.progress import ProgressOption
 from holdfast._machine.warn import warn_user
 from holdfast.centers import choose_centers
 from holdfast.centers.means import choose_means, collect_table, sort_locations
@@ -49,7 +49,7 @@ def cluster_rows(
     weight: Weights,
     settings: Settings,
     extent: Extent | None = None,
-    shown: Shown = False,
+    shown: ProgressOption = False,
 ) -> Hierarchy:
     """Build the hierarchy of the rows of `X`, each counting as often as its weight says.
 
@@ -64,7 +64,7 @@ def cluster_and_order(
     weight: Weights,
     settings: Settings,
     extent: Extent | None = None,
-    shown: Shown = False,
+    shown: ProgressOption = False,
 ) -> Clustering:
     """Build the hierarchy as `cluster_rows` does, and keep the order of the rows."""
     if weight is not None and not weight.all():
@@ -123,7 +123,9 @@ def _cluster_by_medoids(X: Rows, weight: Weights, settings: Settings) -> Cluster
     return _assemble(X, weight, found, center, parent, locator, settings)
 
 
-def _cluster_by_means(X: Rows, weight: Weights, settings: Settings, shown: Shown) -> Clustering:
+def _cluster_by_means(
+    X: Rows, weight: Weights, settings: Settings, shown: ProgressOption
+) -> Clustering:
     """Points -> clusters split between means -> hierarchy, on all rows and without copying them.
 
     O(n d) time for each level of the hierarchy.
@@ -216,7 +218,7 @@ def _cluster_present(
     weight: NDArray[np.float64],
     settings: Settings,
     extent: Extent | None,
-    shown: Shown,
+    shown: ProgressOption,
 ) -> Clustering:
     """Cluster the rows of positive weight; label the others as `predict` would."""
     present = weight > 0.0

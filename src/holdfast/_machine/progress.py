@@ -1,4 +1,4 @@
-"""Where long work stands: one system for fits, measurements, reports and the command line.
+"""Progress of long work: one system for fits, measurements, reports and the command line.
 
 Work that knows its rounds counts them: ``Progress(shown, total)``, then `advance`. Work inside one
 of these rounds gets `part`, a listener of its own that fills the round. Work that does not know its
@@ -14,13 +14,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-__all__ = ["Listener", "Progress", "Shown", "describe_seconds"]
+__all__ = ["Listener", "Progress", "ProgressOption", "describe_seconds"]
 
 Listener = Callable[[str, float, float | None], None]
 """Called with what is being done, and how much of how much is done; the total may be None."""
 
-Shown = bool | Listener
-"""Whether to write progress to standard error; or who is told instead."""
+ProgressOption = bool | Listener
+"""The type of ``progress`` parameters: whether to write to standard error, or a function to call."""
 
 _QUIET_SECONDS = 2.0  # shorter work shows nothing
 _SECONDS_BETWEEN = {True: 0.2, False: 10.0}  # on a terminal, elsewhere
@@ -33,7 +33,7 @@ class Progress:
     ----------
     shown : bool or Listener
     total : float or None
-        Number of rounds; None where it is not known.
+        Number of rounds; None if unknown.
     noun : str, default="fits"
         What the rounds are, in lines on standard error.
     what : str, default=""
@@ -41,7 +41,7 @@ class Progress:
     """
 
     def __init__(
-        self, shown: Shown, total: float | None, noun: str = "fits", what: str = ""
+        self, shown: ProgressOption, total: float | None, noun: str = "fits", what: str = ""
     ) -> None:
         self.total = total
         self.noun = noun
@@ -66,7 +66,7 @@ class Progress:
 
     @property
     def listens(self) -> bool:
-        """Whether anybody is told."""
+        """Whether progress is shown or reported at all."""
         return self._listener is not None
 
     def advance(self, count: float = 1.0) -> None:
@@ -81,7 +81,7 @@ class Progress:
             self._listener.skipped += count
         self._tell(0.0)
 
-    def part(self, what: str = "", size: float = 1.0) -> Shown:
+    def part(self, what: str = "", size: float = 1.0) -> ProgressOption:
         """Listen to the work inside the next `size` rounds; call `advance(size)` after it."""
         if self._listener is None:
             return False

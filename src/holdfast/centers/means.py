@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
-from holdfast._machine.progress import Progress, Shown
+from holdfast._machine.progress import Progress, ProgressOption
 from holdfast._machine.threads import share_parts
 from holdfast.centers._distance_kernels import draw_candidate, unit_rows
 from holdfast.centers._means_kernels import (
@@ -229,7 +229,7 @@ class _Cluster:
 
 
 def choose_means(
-    table: Table, epsilon: float, max_centers: int, seed: int, shown: Shown = False
+    table: Table, epsilon: float, max_centers: int, seed: int, shown: ProgressOption = False
 ) -> MeanSplits:
     """Choose centers until `max_centers`, or until all members of each cluster are equal.
 

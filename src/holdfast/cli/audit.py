@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast._machine.progress import Progress, Shown
+from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.cli.console import Console
 from holdfast.cli.errors import IncompleteResult, InputError, input_errors
 from holdfast.cli.fit import read_dataset
@@ -164,7 +164,7 @@ def _take_sample(
 
 
 def _measure(
-    name: str, rows: "NDArray[np.float64]", asked: _Audit, progress: Shown
+    name: str, rows: "NDArray[np.float64]", asked: _Audit, progress: ProgressOption
 ) -> list[dict[str, Any]]:
     """Measure one method: a record for each number of removed rows and of clusters."""
     from holdfast import average_sensitivity

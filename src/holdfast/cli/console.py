@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from holdfast._machine.progress import Shown, describe_seconds
+from holdfast._machine.progress import ProgressOption, describe_seconds
 from holdfast.cli.errors import name_options
 from holdfast.cli.options import DisplayOptions
 
@@ -48,7 +48,7 @@ class Console:
             print(f"holdfast: {printable(name_options(text))}", file=sys.stderr, flush=True)
 
     @contextmanager
-    def progress(self, what: str) -> Iterator[Shown]:
+    def progress(self, what: str) -> Iterator[ProgressOption]:
         """Show progress while work is done: on a terminal only, after two seconds.
 
         Yields

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast._machine.progress import Progress, Shown
+from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.cli.console import Console
 from holdfast.cli.cut import check_cuts, load_model, table_of
 from holdfast.cli.errors import InputError
@@ -62,7 +62,7 @@ def compare_models(
     before: "HierarchicalKMedian",
     after: "HierarchicalKMedian",
     ks: tuple[int, ...],
-    progress: Shown,
+    progress: ProgressOption,
 ) -> dict[int, "CutDifference"]:
     """Compare the cuts of two models that hold their rows."""
     import numpy as np

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast._machine.progress import Shown
+from holdfast._machine.progress import ProgressOption
 from holdfast.cli.console import Console
 from holdfast.cli.cut import check_cuts, load_model, show_labels, table_of
 from holdfast.cli.errors import InputError
@@ -113,7 +113,7 @@ def predict_cuts(
     hierarchy: "Hierarchy",
     rows: "NDArray[np.float64]",
     ks: tuple[int, ...],
-    progress: Shown,
+    progress: ProgressOption,
 ) -> "dict[int, NDArray[np.int32]]":
     """Label rows for each k, block by block."""
     import numpy as np
@@ -179,7 +179,7 @@ def prepare_parts_like(
     text: "TextFormat",
     preparation: "Preparation",
     console: Console,
-    progress: Shown,
+    progress: ProgressOption,
     what: str,
     *,
     id: str | None = None,

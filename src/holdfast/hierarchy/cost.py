@@ -45,9 +45,9 @@ def k_median_cost_to(
     sample_weight: ArrayLike | None = None,
     metric: Literal["euclidean", "manhattan", "cosine"] = "euclidean",
 ) -> float:
-    """Sum over rows of the distance to the nearest center.
+    """Compute the sum of the distances from each row to its nearest center.
 
-    O(n k d) time, in blocks of rows: never n x k distances at once.
+    O(n k d) time, in blocks of rows that never hold n x k distances at once.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ def k_median_cost_to(
 
 
 def k_median_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Sum over clusters of the distances to the cluster's best medoid.
+    """Compute the k-median cost of a clustering, with the best medoid of each cluster as center.
 
-    The cost of a clustering in the figures of [LHBP25]_, whatever made it: each cluster gets the
-    row of its own that serves it best. Rows that the triangle inequality rules out as medoids are
-    not tried, so a cluster of s rows takes about s^1.5 distances in few dimensions and s^2 at
-    worst; in blocks, never an n x n matrix.
+    The sum over clusters of the Euclidean distances to the row of the cluster that makes this sum
+    smallest, as in the figures of [LHBP25]_. Rows that the triangle inequality rules out as medoids
+    are not tried, so a cluster of s rows takes about s^1.5 distances in few dimensions and s^2 at
+    worst, in blocks that never hold an n x n matrix.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def k_median_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | No
     labels : array-like of shape (n,)
         Integers or strings.
     sample_weight : array-like of shape (n,), default=None
-        Non-negative; a row of weight 0 takes no part.
+        Non-negative. A row of weight 0 is ignored.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from holdfast._machine.progress import Progress, Shown
+from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
 from holdfast.report.choosing import choose_epsilon, choose_k, count_epsilon_fits, count_k_fits
@@ -51,7 +51,7 @@ def build_report(
     preparation: Sequence[str] = (),
     n_jobs: int = -1,
     random_state: Any = 0,
-    progress: Shown = False,
+    progress: ProgressOption = False,
 ) -> Report:
     """Cluster the rows, measure how stable the clusters are, and describe both on one page.
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._machine.progress import Shown
+from holdfast._machine.progress import ProgressOption
 from holdfast.report.inputs import Inputs
 from holdfast.report.page import format_fraction, list_numbers, round_number
 from holdfast.stability import Suggestion, suggest_k, tune_epsilon
@@ -23,7 +23,7 @@ def count_k_fits(inputs: Inputs) -> int:
     return inputs.trials * inputs.repeats
 
 
-def choose_k(inputs: Inputs, progress: Shown) -> dict[str, Any]:
+def choose_k(inputs: Inputs, progress: ProgressOption) -> dict[str, Any]:
     """Measure movement against k on the compared rows."""
     suggestion = suggest_k(
         inputs.estimator, inputs.rows[inputs.sample], inputs.ks, delete=inputs.main_delete,
@@ -78,7 +78,7 @@ def count_epsilon_fits(inputs: Inputs) -> int:
     return _EPSILON_COUNT * (trials + 1) * min(inputs.repeats, _EPSILON_SEEDS)
 
 
-def choose_epsilon(inputs: Inputs, epsilon: float, progress: Shown) -> dict[str, Any]:
+def choose_epsilon(inputs: Inputs, epsilon: float, progress: ProgressOption) -> dict[str, Any]:
     """Measure movement and cost against epsilon on the compared rows, one row removed at a time.
 
     `epsilon` is the one that the clustering on the page was made with.

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from holdfast._machine.hash import combine_arrays, purpose_key, seed_from
-from holdfast._machine.progress import Shown
+from holdfast._machine.progress import ProgressOption
 from holdfast.clusterers import METHODS, Clusterer, as_clusterer
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.stability.perturb import Delete
@@ -111,7 +111,7 @@ class Inputs:
     title: str
     command: str
     preparation: tuple[str, ...]
-    progress: Shown
+    progress: ProgressOption
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -147,7 +147,7 @@ def check_inputs(
     title: str,
     command: str,
     preparation: Sequence[str],
-    progress: Shown,
+    progress: ProgressOption,
 ) -> Inputs:
     """Validate the arguments of `build_report`."""
     for name, count in (("n_clusters", n_clusters), ("trials", trials), ("repeats", repeats)):

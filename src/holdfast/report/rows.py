@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.progress import Shown
+from holdfast._machine.progress import ProgressOption
 from holdfast.hierarchy import Hierarchy
 from holdfast.report.inputs import Inputs
 from holdfast.report.page import list_numbers, round_number
@@ -22,7 +22,7 @@ Numbers = NDArray[np.float64]
 
 
 def find_rows(
-    inputs: Inputs, hierarchy: Hierarchy, columns: NDArray[np.int64], progress: Shown
+    inputs: Inputs, hierarchy: Hierarchy, columns: NDArray[np.int64], progress: ProgressOption
 ) -> dict[str, Any]:
     """List the most influential and the most restless rows, on average over seeds.
 

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances, silhouette_samples
 
-from holdfast._machine.progress import Shown
+from holdfast._machine.progress import ProgressOption
 from holdfast.clusterers.protocol import Rows as AnyRows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
@@ -44,7 +44,7 @@ def summarise_segments(
     hierarchy: Hierarchy,
     columns: NDArray[np.int64],
     named_rows: NDArray[np.int64],
-    progress: Shown,
+    progress: ProgressOption,
 ) -> dict[str, Any]:
     """Summarise every cut.
 
@@ -264,7 +264,7 @@ class _FixedSeed:
         return hierarchy
 
 
-def _bootstrap_clusters(inputs: Inputs, progress: Shown) -> list[list[float | int | None]]:
+def _bootstrap_clusters(inputs: Inputs, progress: ProgressOption) -> list[list[float | int | None]]:
     """Measure how well each cluster of each cut is found again in bootstrap samples.
 
     As `cluster_stability`, but for all cuts at once, and of the hierarchy on the page.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast._machine.progress import Shown
+from holdfast._machine.progress import ProgressOption
 from holdfast.stability.display import format_value, html_table
 from holdfast.stability.measures import check_measure
 from holdfast.stability.perturb import Bootstrap
@@ -98,7 +98,7 @@ def row_influence(
     measure: str = "moved_fraction",
     n_jobs: int | None = -1,
     random_state: Any = 0,
-    progress: Shown = False,
+    progress: ProgressOption = False,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> RowInfluence:
     """Measure how much the clustering depends on each row, and how often each row moves.
@@ -210,7 +210,7 @@ def cluster_stability(
     trials: int = 100,
     n_jobs: int | None = -1,
     random_state: Any = 0,
-    progress: Shown = False,
+    progress: ProgressOption = False,
 ) -> ClusterStability:
     """Measure how well each cluster is recovered: the bootstrap Jaccard index per cluster.
 

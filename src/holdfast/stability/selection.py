@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from holdfast._machine.hash import seed_from
-from holdfast._machine.progress import Progress, Shown
+from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.stability.display import draw_search, draw_suggestion, format_value, html_table
 from holdfast.stability.measures import check_measure
@@ -91,7 +91,7 @@ def suggest_k(
     measure: str = "moved_fraction",
     n_jobs: int | None = -1,
     random_state: Any = 0,
-    progress: Shown = False,
+    progress: ProgressOption = False,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Suggestion:
     """Find the numbers of clusters at which a clustering is locally most stable.
@@ -275,7 +275,7 @@ def tune_epsilon(
     measure: str = "moved_fraction",
     n_jobs: int | None = -1,
     random_state: Any = 0,
-    progress: Shown = False,
+    progress: ProgressOption = False,
 ) -> EpsilonSearch:
     """Find the epsilon of `HierarchicalKMedian` that meets a limit on sensitivity or cost.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast._machine.progress import Progress, Shown
+from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.clusterers.adapt import KMedianClusterer, as_clusterer
 from holdfast.clusterers.protocol import Rows
 from holdfast.hierarchy.cost import k_median_cost
@@ -54,7 +54,7 @@ def average_sensitivity(
     coupling: str = "same_seed",
     n_jobs: int | None = -1,
     random_state: Any = 0,
-    progress: Shown = False,
+    progress: ProgressOption = False,
     checkpoint: str | os.PathLike[str] | None = None,
     refit: bool = False,
 ) -> SensitivityResult:
@@ -177,7 +177,7 @@ def measure_plan(
     plan: Plan,
     measure: str,
     n_processes: int,
-    progress: Shown,
+    progress: ProgressOption,
     checkpoint: str | os.PathLike[str] | None = None,
     per_row: bool = False,
 ) -> Measured:
@@ -318,7 +318,7 @@ def _has_exact_deletions(plan: Plan) -> bool:
     )
 
 
-def _exact_deletions(plan: Plan, measure: str, progress: Shown) -> SensitivityResult:
+def _exact_deletions(plan: Plan, measure: str, progress: ProgressOption) -> SensitivityResult:
     """All single deletions for each seed, without refits."""
     from holdfast.stability.deletions import matched_after_deletions
 

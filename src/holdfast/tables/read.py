@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from holdfast._machine.progress import Progress, Shown
+from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.tables.errors import (
     MissingFile,
     Notify,
@@ -79,7 +79,11 @@ class DataTable:
 
 
 def read_table(
-    path: str, text: TextFormat | None = None, *, notify: Notify = ignore, progress: Shown = False
+    path: str,
+    text: TextFormat | None = None,
+    *,
+    notify: Notify = ignore,
+    progress: ProgressOption = False,
 ) -> DataTable:
     """Read a whole table; its kind is recognized by its first bytes and its name.
 
