@@ -85,7 +85,7 @@ EDITS = st.builds(
 
 
 def check_damaged_file(case: tuple[str, list[Edit]]) -> None:
-    """A changed file is refused by DamagedFile; whatever loads is, byte for byte, a whole file."""
+    """A changed file raises DamagedFile, unless it is a valid file, byte for byte."""
     name, edits = case
     content = WHOLE[name]
     for edit in edits:
@@ -169,7 +169,7 @@ CRAFTS = st.builds(
 
 
 def check_crafted_file(case: tuple[str, list[Craft], int]) -> None:
-    """A file with right checksums and any content is refused, or all that it leads to is sound."""
+    """A file with valid checksums and any content raises DamagedFile, or gives a valid model."""
     name, crafts, pick = case
     metadata = json.loads(json.dumps(PARTS[name].metadata))
     arrays = {key: array.copy() for key, array in PARTS[name].arrays.items()}
@@ -231,7 +231,7 @@ VALUES = st.sampled_from(
 
 
 def check_crafted_description(case: tuple[dict[str, Any], int]) -> None:
-    """A file with any description whatever is refused by DamagedFile."""
+    """A file with any description raises DamagedFile."""
     fields, length = case
     data = np.arange(float(length))
     spec = {

@@ -159,7 +159,7 @@ def is_documented(error: ValueError, case: FitCase) -> bool:
 
 
 def check_fit(case: FitCase) -> None:
-    """A fit gives a valid hierarchy of the rows, whatever their order and dtype, or says why not."""
+    """Rows in any order and dtype give a valid hierarchy or an error that says why not."""
     model, merged = fit(case, slice(None))
     if case.pick % 2:
         check_reordered(case, model, merged)
@@ -217,7 +217,7 @@ def has_lost_distances(rows: NDArray[np.float64]) -> bool:
 
 
 def check_euclidean_fit(case: FitCase) -> None:
-    """The same for the Euclidean cost, with all its distances."""
+    """The same for method="medoids" and method="means", with all their metrics."""
     check_fit(case)
 
 

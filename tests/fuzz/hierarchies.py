@@ -88,7 +88,7 @@ def cells_of(parent: np.ndarray) -> np.ndarray:
 
 
 def check_hierarchy_answers(shape: Shape) -> None:
-    """Cuts are those of a naive climb, linkages are SciPy's kind and cut the same, labels exist."""
+    """Cuts equal those of a naive climb, SciPy finds them in the linkage, and all labels exist."""
     hierarchy = build(shape)
     ks = some_ks(hierarchy.n_centers, shape.seed)
     check_hierarchy(hierarchy, ks)

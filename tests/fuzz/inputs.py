@@ -79,7 +79,7 @@ class InputCase:
 
 
 def check_any_input(case: InputCase) -> None:
-    """Fit gives labels for every row, or raises ValueError or TypeError and leaves no trace."""
+    """Fit labels every row, or raises ValueError or TypeError and changes nothing."""
     rows, weight = case.rows(), case.weights()
     model = HierarchicalKMedian(
         **{

@@ -106,7 +106,7 @@ def check_table_file(case: tuple[str, str, list[Edit], int]) -> None:
 
 
 def check_chunk_file(case: tuple[str, list[Edit], int]) -> None:
-    """A file of any bytes gives chunks of finite rows, all alike, or one ValueError that names it."""
+    """A file of any bytes gives chunks of finite rows with equal columns, or a ValueError that names it."""
     name, edits, chunk_rows = case
     content = CHUNKS[name]
     for edit in edits:
