@@ -1,5 +1,5 @@
-# Every goal sets up what it needs: .venv once, then its packages once for each pyproject.toml.
-# Options: PYTHON (a Python 3.11 or newer) and ARGS, which is handed to the program that runs:
+# Every target installs what it needs: .venv once, then its packages again if pyproject.toml changes.
+# Options: PYTHON (Python 3.11 or newer) and ARGS, which is passed to the program that runs:
 #   make test ARGS="tests/laws -k greedy"
 
 PYTHON ?= python3
@@ -10,7 +10,7 @@ RUN := $(VENV)/bin/python
 # The output of venv and pip, shown only when they fail.
 LOG := $(VENV)/setup.log
 
-# The extras of pyproject.toml that each goal needs.
+# The extras in pyproject.toml that each target needs.
 EXTRAS_demo :=
 EXTRAS_test := test
 EXTRAS_browser := browser
@@ -22,42 +22,42 @@ EXTRAS_frontier := bench,plot
 EXTRAS_reproduce := reproduce
 EXTRAS_fuzz := test
 
-# What `make oldest` runs with the oldest versions that pyproject.toml allows, unless ARGS says else.
+# The tests that `make oldest` runs with the oldest versions in pyproject.toml, unless ARGS is given.
 OLDEST_TESTS := tests/golden tests/test_estimator.py tests/test_import.py tests/laws/test_order.py \
 	tests/stability tests/storage tests/cli tests/distributed
-# Old packages use what the newest packages that they need themselves have deprecated.
+# Old packages use features that their own newest dependencies have deprecated.
 OLD_WARNINGS := -W default::DeprecationWarning -W default::FutureWarning
 
-# Two pips must not write to one environment at a time, so `make -j` runs the goals in turn.
+# Two pip processes must not write to one environment at once, so `make -j` runs targets in turn.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help demo test browser lint bench frontier reproduce fuzz oldest lock sbom clean
 
 help:
-	@echo "make demo    cluster the Wine data, compare with the classic methods, write demo-report.html"
-	@echo "make test    run all tests but those that need a browser"
-	@echo "make browser drive the report page in Chromium; installs it from the system's packages"
-	@echo "make lint    check style, types, licences and known vulnerabilities"
-	@echo "make bench   measure speed and memory against other clusterers"
-	@echo "make frontier  measure cost against movement, for holdfast and its peers"
-	@echo "make reproduce   run the paper's experiments into results/ (ARGS=--quick: a first look)"
-	@echo "make fuzz    try new inputs on the fuzz targets, a minute each; ARGS=\"--minutes 5\""
-	@echo "make oldest  run the main tests with the oldest versions of all dependencies"
-	@echo "make lock    write requirements-dev.lock anew: versions and hashes for development"
-	@echo "make sbom    write sbom.cdx.json: what an installation of holdfast consists of"
-	@echo "make clean   remove .venv and everything else that can be made again"
+	@echo "make demo       cluster the Wine data, compare methods, write demo-report.html"
+	@echo "make test       run all tests except those that need a browser"
+	@echo "make browser    test the report page in Chromium (installs it from system packages)"
+	@echo "make lint       check style, types, licenses and known vulnerabilities"
+	@echo "make bench      measure speed and memory relative to other clusterers"
+	@echo "make frontier   measure cost and movement of all methods on many data sets"
+	@echo "make reproduce  run the experiments of the paper into results/ (ARGS=--quick for a first look)"
+	@echo "make fuzz       run each fuzz target on new inputs for a minute (ARGS=\"--minutes 5\" for five)"
+	@echo "make oldest     run the main tests with the oldest versions of all dependencies"
+	@echo "make lock       update requirements-dev.lock: versions and hashes for development"
+	@echo "make sbom       write sbom.cdx.json, the bill of materials of an installation"
+	@echo "make clean      remove .venv and everything else that make creates"
 
 demo: $(VENV)/.ready-demo
 	@$(RUN) -m holdfast.cli.demo $(ARGS)
 
-# Two processes; both must list the tests in the same order, whatever the order of sets.
-# scikit-learn's checks of array API support are skipped unless SCIPY_ARRAY_API is set.
+# Two processes run the tests. PYTHONHASHSEED makes both list the tests in the same order.
+# scikit-learn skips its checks of array API support unless SCIPY_ARRAY_API is set.
 test: $(VENV)/.ready-test
 	@PYTHONHASHSEED=0 SCIPY_ARRAY_API=1 MPLBACKEND=Agg $(RUN) -m pytest \
 		--numprocesses 2 --dist worksteal $(ARGS)
 
-# HOLDFAST_PICTURES=folder keeps its screenshots.
+# HOLDFAST_PICTURES=folder keeps the screenshots.
 browser: $(VENV)/.ready-browser
 	@tests/browser/get_chromium.sh
 	@$(RUN) -m pytest tests/browser $(ARGS)
@@ -81,7 +81,7 @@ reproduce: $(VENV)/.ready-reproduce
 fuzz: $(VENV)/.ready-fuzz
 	@$(RUN) tests/fuzz/run.py $(ARGS)
 
-# In an environment of its own, with a cache of its own for what numba compiles.
+# Uses a separate environment and a separate numba cache.
 oldest:
 	@mkdir -p .venv-oldest
 	@$(PYTHON) supply/lower_bounds.py >.venv-oldest/constraints.txt
@@ -91,7 +91,7 @@ oldest:
 lock: $(VENV)/.created
 	@$(RUN) supply/lock.py
 
-# Of an environment that holds what users install and nothing else.
+# Describes an environment that contains only what users install.
 sbom: $(VENV)/.ready-supply
 	@$(MAKE) --no-print-directory VENV=.venv-sbom .venv-sbom/.ready-sbom
 	@$(RUN) -m cyclonedx_py environment --pyproject pyproject.toml --mc-type library \
@@ -114,7 +114,7 @@ $(VENV)/.ready-%: pyproject.toml $(VENV)/.created
 
 $(VENV)/.created:
 	@command -v $(PYTHON) >/dev/null || { \
-		echo "make: no '$(PYTHON)' found; choose a Python 3.11 or newer:" \
+		echo "make: no '$(PYTHON)' found; choose Python 3.11 or newer:" \
 			"make PYTHON=/path/to/python3" >&2; \
 		exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
