@@ -12,6 +12,7 @@ from holdfast.parameters import Settings
 from holdfast.pipeline import cluster_rows
 from holdfast.stability import deletions
 from holdfast.stability.deletions import match_deletions
+from holdfast_paper.unshifted import UnshiftedKMedian
 
 FAMILIES = ("normal", "grid", "cauchy", "repeats", "small grid", "far row", "line")
 EPSILONS = (0.0, 0.01, 0.1, 1.0, 10.0, 1000.0, math.inf)
@@ -92,10 +93,15 @@ def test_rows_that_the_grid_merges_are_refitted():
     np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 1.0, 30.0])
-def test_average_sensitivity_uses_it_and_agrees_with_refits(epsilon: float):
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(HierarchicalKMedian(method="tree", epsilon=epsilon) for epsilon in (0.0, 1.0, 30.0)),
+        UnshiftedKMedian(epsilon=1.0, root_box=([-5.0, -5.0], 10.0)),
+    ],
+)
+def test_average_sensitivity_uses_it_and_agrees_with_refits(model: HierarchicalKMedian):
     X = np.random.default_rng(1).normal(size=(60, 2))
-    model = HierarchicalKMedian(method="tree", epsilon=epsilon)
     asked = {"n_clusters": [2, 5], "delete": [1], "trials": "all", "repeats": 3, "n_jobs": 1}
     exact = average_sensitivity(model, X, **asked)
     refitted = average_sensitivity(model, X, refit=True, **asked)

@@ -28,7 +28,7 @@ from holdfast.centers.choose import (
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.grid import Cells, Grid, collect_cells, place_grid
 from holdfast.grid._kernels import column_bounds
-from holdfast.parameters import Settings, settings_for
+from holdfast.parameters import Settings
 from holdfast.pipeline import cluster_rows
 from holdfast.stability._deletion_kernels import (
     SAVED,
@@ -60,7 +60,7 @@ def matched_after_deletions(
     What `match_deletions` gives for the parameters of an estimator with ``random_state=seed``.
     """
     model = clone(estimator).set_params(random_state=seed, n_clusters=1, max_centers=None)
-    return match_deletions(X, ks, settings_for(model, X))
+    return match_deletions(X, ks, model._settings_for(X))
 
 
 @keep_interrupts()
