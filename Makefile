@@ -19,7 +19,7 @@ EXTRAS_supply := supply
 EXTRAS_sbom := plot,cli,report,dask
 EXTRAS_bench := bench,plot,cli
 EXTRAS_frontier := bench,plot
-EXTRAS_reproduce := reproduce
+EXTRAS_reproduce := reproduce,cli
 EXTRAS_fuzz := test
 
 # The tests that `make oldest` runs with the oldest versions in pyproject.toml, unless ARGS is given.
@@ -76,7 +76,7 @@ frontier: $(VENV)/.ready-frontier
 	@$(RUN) benchmarks/frontier/run.py $(ARGS)
 
 reproduce: $(VENV)/.ready-reproduce
-	@$(RUN) -m holdfast_paper $(ARGS)
+	@$(VENV)/bin/holdfast reproduce $(ARGS)
 
 fuzz: $(VENV)/.ready-fuzz
 	@$(RUN) tests/fuzz/run.py $(ARGS)

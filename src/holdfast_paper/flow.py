@@ -234,10 +234,10 @@ def _describe_run(
     folder: Path, profile: str, raw: bool, seed: int, panels: list[str] | None
 ) -> dict[str, Any]:
     """Everything that is needed to get the same numbers again."""
-    parts = ["python -m holdfast_paper", f"--out {folder.name}", f"--seed {seed}"]
+    parts = ["holdfast reproduce", f"--out {folder.name}", f"--seed {seed}"]
     parts += ["--quick"] if profile == "quick" else []
     parts += ["--raw"] if raw else []
-    parts += [f"--panels {' '.join(panels)}"] if panels else []
+    parts += [f"--panels {','.join(panels)}"] if panels else []
     versions = {}
     for package in _VERSIONS:
         try:
