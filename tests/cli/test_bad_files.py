@@ -183,4 +183,4 @@ def test_more_clusters_than_rows(holdfast, people):
         assert "--clusters asks for 61 clusters of 60 rows; ask for at most 60." in done.err
     done = holdfast("report", people, "-k", 40)
     assert done.code == 2
-    assert "--clusters must be from 2 to 30: at most half the rows" in done.err
+    assert "--clusters must be between 2 and 30 (at most half the rows" in done.err

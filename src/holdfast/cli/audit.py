@@ -19,7 +19,6 @@ from holdfast.cli.options import (
     MeasureOptions,
     ReadOptions,
     check_counts,
-    check_outputs,
     check_seed,
     parse_amounts,
     parse_counts,
@@ -104,7 +103,7 @@ def audit(
     fraction of the remaining rows that change cluster, its standard error, and the k-median cost
     (the sum of distances to the best center of each cluster). Low is good for both.
     """
-    from holdfast.tables.write import STREAM_ENDINGS
+    from holdfast.tables.write import STREAM_ENDINGS, check_outputs
 
     console = Console("audit", display, table_on_stdout=out == "-" and not display.json)
     asked = _Audit(parse_counts(clusters), parse_amounts(delete), measure, how, checkpoint)

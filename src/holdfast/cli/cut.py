@@ -9,7 +9,6 @@ from holdfast.cli.options import (
     DisplayOptions,
     ModelFile,
     OutputOptions,
-    check_outputs,
     parse_counts,
 )
 
@@ -45,7 +44,7 @@ def cut(
     """Cut a fitted hierarchy into any number of clusters, without fitting again."""
     import pyarrow as pa
 
-    from holdfast.tables.write import TABLE_ENDINGS, build_label_table
+    from holdfast.tables.write import TABLE_ENDINGS, build_label_table, check_outputs
 
     console = Console("cut", display, table_on_stdout=output.out == "-" and not display.json)
     ks = parse_counts(clusters)

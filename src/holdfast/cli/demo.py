@@ -29,8 +29,7 @@ def demo(display: "DisplayOptions", data: "DemoData" = None, force: "Force" = Fa
     Takes about a minute. With --data, only the data are written.
     """
     from holdfast.cli.console import Console
-    from holdfast.cli.options import check_outputs
-    from holdfast.tables.write import STREAM_ENDINGS, write_table
+    from holdfast.tables.write import STREAM_ENDINGS, check_outputs, write_table
 
     console = Console("demo", display)
     if data is not None:

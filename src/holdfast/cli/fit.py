@@ -24,7 +24,6 @@ from holdfast.cli.options import (
     Weights,
     check_counts,
     check_method,
-    check_outputs,
     check_seed,
     parse_counts,
     parse_epsilon,
@@ -126,7 +125,7 @@ def fit(
     --no-standardize keeps them as they are. The column center_from marks centers: a row is the
     center of its cluster for every K from that number on.
     """
-    from holdfast.tables.write import TABLE_ENDINGS
+    from holdfast.tables.write import TABLE_ENDINGS, check_outputs
 
     console = Console("fit", display, table_on_stdout=output.out == "-" and not display.json)
     ks = parse_counts(clusters)

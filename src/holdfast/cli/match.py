@@ -10,7 +10,6 @@ from holdfast.cli.options import (
     DisplayOptions,
     OutputOptions,
     ReadOptions,
-    check_outputs,
     parse_names,
 )
 from holdfast.tables.errors import list_names
@@ -66,7 +65,7 @@ def match(
     The summary shows how many of the rows in both tables changed cluster.
     """
     from holdfast.tables.read import read_table
-    from holdfast.tables.write import TABLE_ENDINGS
+    from holdfast.tables.write import TABLE_ENDINGS, check_outputs
 
     console = Console("match", display, table_on_stdout=output.out == "-" and not display.json)
     check_outputs({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(old, new))

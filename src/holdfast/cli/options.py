@@ -2,10 +2,7 @@
 
 import csv
 import math
-import os
-import stat
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -38,7 +35,6 @@ __all__ = [
     "Weights",
     "check_counts",
     "check_method",
-    "check_outputs",
     "check_seed",
     "parse_amounts",
     "parse_counts",
@@ -53,7 +49,6 @@ _COLUMNS = "Columns and rows"
 _READING = "Reading text files"
 _OUTPUT = "Output"
 _MOST_COUNTS = 10_000
-_STREAMS = ("--out", "--linkage", "--data")  # may go to a pipe or a device
 
 
 def _option(*names: str, help: str, panel: str | None = None, **more: Any) -> Any:
@@ -372,62 +367,6 @@ def check_seed(seed: int) -> None:
     """Accept 32 bits, as scikit-learn does."""
     if not 0 <= seed < 1 << 32:
         raise InputError(f"--seed must be from 0 to 2^32 - 1; got {seed}.")
-
-
-def check_outputs(
-    outputs: dict[str, tuple[str | None, tuple[str, ...]]], *, force: bool, inputs: tuple[str, ...]
-) -> None:
-    """Refuse outputs that could not be written, before any work is done.
-
-    Parameters
-    ----------
-    outputs : dict of str to (path or None, endings)
-        For each option the file to be written (None: not asked for, "-": standard output) and the
-        endings that its name may have; none for any.
-    force : bool
-        Whether existing files may be replaced.
-    inputs : tuple of str
-        Files that are read: never replaced.
-    """
-    taken = {os.path.realpath(path): path for path in inputs if path != "-"}
-    for option, (path, endings) in outputs.items():
-        if path is None or (path == "-" and option == "--out" and ".csv" in endings):
-            continue
-        if path in ("", "-"):
-            raise InputError(f"{option} needs the name of a file; got {path!r}.")
-        if endings and Path(path).suffix.lower() not in endings:
-            raise InputError(f"{option} {path}: the name must end in one of {', '.join(endings)}.")
-        real = os.path.realpath(path)
-        if real in taken:
-            raise InputError(f"{option} {path} is {taken[real]}, which this command also uses.")
-        taken[real] = f"the file of {option}"
-        _check_output(option, path, force)
-
-
-def _check_output(option: str, path: str, force: bool) -> None:
-    from holdfast.tables.errors import describe_reason
-
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        mode = None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{option} {path}: {describe_reason(error)}.") from None
-    if mode is not None and stat.S_ISDIR(mode):
-        raise InputError(f"{option} {path} is a folder; expected the name of a file.")
-    if mode is not None and not stat.S_ISREG(mode):
-        if option in _STREAMS:
-            return
-        raise InputError(f"{option} {path} is not a regular file and cannot be replaced by one.")
-    if mode is not None and not force:
-        raise InputError(f"{option}: {path} exists; add --force to replace it.")
-    folder = os.path.dirname(os.path.realpath(path))
-    if not os.path.isdir(folder):
-        raise InputError(f"{option} {path}: there is no folder {folder}.")
-    if not os.access(
-        folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids
-    ):
-        raise InputError(f"{option} {path}: no permission to write into {folder}.")
 
 
 def _to_fraction(word: str) -> float | None:

@@ -16,7 +16,6 @@ from holdfast.cli.options import (
     ModelFile,
     OutputOptions,
     ReadOptions,
-    check_outputs,
     parse_counts,
 )
 
@@ -79,7 +78,7 @@ def predict(
     """
     from holdfast.tables.dataset import prepare_like
     from holdfast.tables.read import read_table
-    from holdfast.tables.write import TABLE_ENDINGS, build_label_table
+    from holdfast.tables.write import TABLE_ENDINGS, build_label_table, check_outputs
 
     console = Console("predict", display, table_on_stdout=output.out == "-" and not display.json)
     asked = None if clusters is None else parse_counts(clusters)

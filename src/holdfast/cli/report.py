@@ -20,7 +20,6 @@ from holdfast.cli.options import (
     MethodOption,
     ReadOptions,
     check_method,
-    check_outputs,
     check_seed,
     parse_amounts,
     parse_epsilon,
@@ -84,7 +83,7 @@ def report(
     The page is one file that opens offline. Its verdict is printed; with --json, everything that is
     on the page.
     """
-    from holdfast.tables.write import write_file
+    from holdfast.tables.write import check_outputs, write_file
 
     console = Console("report", display)
     check_seed(how.seed)
@@ -137,6 +136,21 @@ def _build(
             ids=ids,
             values=dataset.values,  # gaps are shown as gaps, whatever filled them
             estimator=HierarchicalKMedian(**estimator_options),
+            preparation=_describe_preparation(dataset),
             progress=progress,
             **options,
         )
+
+
+def _describe_preparation(dataset: "Dataset") -> list[str]:
+    """Say what was done to the table, one sentence each."""
+    from holdfast.tables.errors import count
+
+    scaled = "Each column is divided by its standard deviation, rounded to a power of two."
+    found = [scaled if dataset.preparation.scale else "The columns are not scaled."]
+    left_out = dataset.used.size - dataset.rows.shape[0]
+    if left_out:
+        found.append(f"{count(left_out, 'row')} with missing values left out.")
+    if dataset.preparation.fill is not None:
+        found.append("Missing values are filled with the median of their column.")
+    return found

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from holdfast._machine.progress import Progress
 from holdfast.cli.console import Console
 from holdfast.cli.errors import IncompleteResult, InputError, input_errors
 from holdfast.cli.fit import read_dataset
@@ -85,11 +86,16 @@ def tune(
     estimator = HierarchicalKMedian(clusters, **options)
     dataset = read_dataset(data, read, column, console)
     check_counts((clusters,), dataset.rows.shape[0])
-    with console.progress("trying values of epsilon") as progress, input_errors():
+    what = "trying values of epsilon"
+    with (
+        console.progress(what) as progress,
+        Progress(progress, 1.0, what=what) as shown,
+        input_errors(),
+    ):
         search = tune_epsilon(
             estimator, dataset.rows, clusters, target_sensitivity=target,
             max_cost_ratio=max_cost_ratio, delete=amounts[0], trials=how.trials,
-            repeats=how.repeats, n_jobs=how.jobs, random_state=how.seed, progress=progress,
+            repeats=how.repeats, n_jobs=how.jobs, random_state=how.seed, progress=shown.part(what),
         )  # fmt: skip
     _show(search, clusters, delete, method, console)
 

@@ -9,7 +9,7 @@ from holdfast.cli.console import Console
 from holdfast.cli.cut import load_model, save_model, table_of
 from holdfast.cli.diff import compare_models, show_differences
 from holdfast.cli.errors import InputError, input_errors
-from holdfast.cli.options import DisplayOptions, Force, ModelFile, ReadOptions, check_outputs
+from holdfast.cli.options import DisplayOptions, Force, ModelFile, ReadOptions
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
@@ -44,6 +44,8 @@ def update(
     same values; if one is not, nothing changes. The updated model holds its distinct rows, sorted by
     their values, without ids. What moved is shown as by diff.
     """
+    from holdfast.tables.write import check_outputs
+
     console = Console("update", display)
     if add is None and remove is None:
         raise InputError("give rows to --add, to --remove, or both.")

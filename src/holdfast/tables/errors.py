@@ -1,6 +1,8 @@
 """How this room reports: one kind of error, and notices for whoever listens."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 __all__ = [
     "MissingFile",
@@ -9,6 +11,7 @@ __all__ = [
     "WriteError",
     "count",
     "describe_reason",
+    "explain_reading",
     "ignore",
     "list_names",
 ]
@@ -56,3 +59,59 @@ def describe_reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
     return str(error)
+
+
+@contextmanager
+def explain_reading(source: str) -> Iterator[None]:
+    """Rephrase what the readers complain about."""
+    import tokenize
+    import zlib
+
+    import pyarrow as pa
+
+    try:
+        yield
+    except TableError:
+        raise
+    except UnicodeError:
+        raise TableError(
+            f"{source} is not in the expected encoding. Set it, for example `encoding='latin-1'` "
+            "or `encoding='cp1252'`."
+        ) from None
+    except (SyntaxError, tokenize.TokenError):  # np.load, of a header that is no dictionary
+        raise TableError(f"{source} cannot be read: its .npy header is damaged.") from None
+    except (pa.ArrowException, ValueError, EOFError, OSError, zlib.error) as error:
+        raise TableError(f"{source} cannot be read: {_rephrase(error)}") from None
+
+
+def _rephrase(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    ragged = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)(?:: (.*))?$", text)
+    if ragged:
+        row, expected, got, line = ragged.groups()
+        where = f"line {row}" if row else "a line"
+        shown = f" ({line[:60]})" if line else ""
+        return (
+            f"{where} has {got} columns and the header has {expected}{shown}. Every line needs as "
+            "many as the header."
+        )
+    converted = re.search(
+        r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\S+): invalid value "
+        r"'(.*)'",
+        text,
+    )
+    if converted:
+        column, row, kind, value = converted.groups()
+        where = f"line {row}, column" if row else "column"
+        wanted = "a number" if kind in ("double", "int64") else kind
+        return f"{where} {int(column) + 1} has {value[:30]!r}; expected {wanted}, as before it."
+    if "allow_pickle" in text or "pickled" in text.lower():
+        return "it holds Python objects, not numbers. Save it as a numeric array."
+    if "straddling object" in text:
+        return "a quoted value does not end, or a line is longer than 1 MB. Check the quotes."
+    if "invalid UTF8" in text:
+        return (
+            "it is not UTF-8. Set its encoding, for example `encoding='latin-1'` or "
+            "`encoding='cp1252'`."
+        )
+    return text.rstrip(".") + "."

@@ -17,10 +17,17 @@ from holdfast.tables.errors import (
     Notify,
     TableError,
     describe_reason,
+    explain_reading,
     ignore,
     list_names,
 )
-from holdfast.tables.text import TextFormat, check_text, read_text, stream_text
+from holdfast.tables.text import (
+    TextFormat,
+    check_text,
+    choose_names,
+    read_text,
+    stream_text,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,7 +110,10 @@ def read_table(
         kind, head = _recognize(path, source, file)
         size = file.seek(0, io.SEEK_END)
         file.seek(0)
-        with Progress(progress, size, "bytes", f"reading {source}") as shown, _explain(source):
+        with (
+            Progress(progress, size, "bytes", f"reading {source}") as shown,
+            explain_reading(source),
+        ):
             watched = _Watched(file, shown)
             data = _read_whole(kind, watched, head, source, text)
     data = _drop_index(data, source, notify)
@@ -141,7 +151,7 @@ def read_parts(
     with _open(path, whole=False) as file:
         kind, head = _recognize(path, path, file)
         file.seek(0)
-        with _explain(path):
+        with explain_reading(path):
             first_row = 0
             batches = _stream(kind, file, head, path, text, columns, exact, part_rows)
             for number, (batch, fraction) in enumerate(batches):
@@ -293,7 +303,7 @@ def _stream_parquet(
     # Not by pyarrow.dataset, which decodes whole row groups, and these may be as large as the file;
     # pre_buffer would do the same.
     with pq.ParquetFile(file, pre_buffer=False) as opened:
-        chosen = _choose(source, columns, opened.schema_arrow.names)
+        chosen = choose_names(source, columns, opened.schema_arrow.names)
         done, total = 0, max(opened.metadata.num_rows, 1)
         for batch in opened.iter_batches(part_rows, columns=chosen, use_threads=False):
             done += batch.num_rows
@@ -304,7 +314,7 @@ def _stream_arrow(
     file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
 ) -> Iterator[tuple[Any, float]]:
     opened = _open_arrow(file)
-    chosen = _choose(source, columns, opened.schema.names)
+    chosen = choose_names(source, columns, opened.schema.names)
     if hasattr(opened, "num_record_batches"):  # a file, not a stream
         n_batches = opened.num_record_batches
         batches = ((opened.get_batch(i), (i + 1) / n_batches) for i in range(n_batches))
@@ -323,7 +333,7 @@ def _stream_array(
     array = _load_array(lambda: _numpy().load(source, mmap_mode="r", allow_pickle=False), source)
     for start in range(0, max(array.shape[0], 1), part_rows):
         part = _to_table(array[start : start + part_rows])
-        chosen = part.select(_choose(source, columns, part.column_names))
+        chosen = part.select(choose_names(source, columns, part.column_names))
         done = (start + part_rows) / max(array.shape[0], 1)
         yield chosen.combine_chunks().to_batches()[0], min(done, 1.0)
 
@@ -337,16 +347,6 @@ def _open_arrow(file: Any) -> Any:
     except pa.ArrowInvalid:
         file.seek(0)
         return pa.ipc.open_stream(file)
-
-
-def _choose(source: str, columns: tuple[str, ...] | None, present: list[str]) -> list[str]:
-    absent = [name for name in columns or () if name not in present]
-    if absent:
-        raise TableError(
-            f"{source} has no column {list_names([repr(name) for name in absent])}; it has "
-            f"{list_names(present)}."
-        )
-    return present if columns is None else list(columns)
 
 
 def _numpy() -> Any:
@@ -416,59 +416,3 @@ def _check_shape(data: "pa.Table", source: str, kind: str) -> None:
                 f"{source} is not UTF-8 (column {list_names(broken)}). Set its encoding, for "
                 "example `encoding='latin-1'` or `encoding='cp1252'`."
             )
-
-
-@contextmanager
-def _explain(source: str) -> Iterator[None]:
-    """Rephrase what the readers complain about."""
-    import tokenize
-    import zlib
-
-    import pyarrow as pa
-
-    try:
-        yield
-    except TableError:
-        raise
-    except UnicodeError:
-        raise TableError(
-            f"{source} is not in the expected encoding. Set it, for example `encoding='latin-1'` "
-            "or `encoding='cp1252'`."
-        ) from None
-    except (SyntaxError, tokenize.TokenError):  # np.load, of a header that is no dictionary
-        raise TableError(f"{source} cannot be read: its .npy header is damaged.") from None
-    except (pa.ArrowException, ValueError, EOFError, OSError, zlib.error) as error:
-        raise TableError(f"{source} cannot be read: {_rephrase(error)}") from None
-
-
-def _rephrase(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    ragged = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)(?:: (.*))?$", text)
-    if ragged:
-        row, expected, got, line = ragged.groups()
-        where = f"line {row}" if row else "a line"
-        shown = f" ({line[:60]})" if line else ""
-        return (
-            f"{where} has {got} columns and the header has {expected}{shown}. Every line needs as "
-            "many as the header."
-        )
-    converted = re.search(
-        r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\S+): invalid value "
-        r"'(.*)'",
-        text,
-    )
-    if converted:
-        column, row, kind, value = converted.groups()
-        where = f"line {row}, column" if row else "column"
-        wanted = "a number" if kind in ("double", "int64") else kind
-        return f"{where} {int(column) + 1} has {value[:30]!r}; expected {wanted}, as before it."
-    if "allow_pickle" in text or "pickled" in text.lower():
-        return "it holds Python objects, not numbers. Save it as a numeric array."
-    if "straddling object" in text:
-        return "a quoted value does not end, or a line is longer than 1 MB. Check the quotes."
-    if "invalid UTF8" in text:
-        return (
-            "it is not UTF-8. Set its encoding, for example `encoding='latin-1'` or "
-            "`encoding='cp1252'`."
-        )
-    return text.rstrip(".") + "."

@@ -9,7 +9,7 @@ from holdfast.tables.errors import TableError, list_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TextFormat", "check_text", "read_text", "stream_text"]
+__all__ = ["TextFormat", "check_text", "choose_names", "read_text", "stream_text"]
 
 _BLOCK_BYTES = 1 << 24  # of a file that is read in parts; the first block decides the types
 
@@ -91,55 +91,52 @@ def stream_text(
     exact: tuple[str, ...],
 ) -> "Iterator[pa.RecordBatch]":
     """Read a text file in parts, numbers as doubles except in the columns `exact`."""
-    import pyarrow as pa
     from pyarrow import csv
 
     separator = _choose_separator(text, tabs)
-    parse, _ = _options(text, separator)
-    first = csv.ReadOptions(
-        encoding=text.encoding,
-        autogenerate_column_names=not text.header,
-        block_size=_BLOCK_BYTES,
-        use_threads=False,  # so that errors know the line
-    )
-    with csv.open_csv(
-        _Lent(file),
-        read_options=first,
-        parse_options=parse,
-        convert_options=_options(text, separator)[1],
-    ) as reader:
+    how = {
+        "encoding": text.encoding,
+        "block_size": _BLOCK_BYTES,
+        "use_threads": False,  # so that errors know the line
+    }
+    first = csv.ReadOptions(autogenerate_column_names=not text.header, **how)
+    parse, convert = _options(text, separator)
+    with csv.open_csv(_Lent(file), first, parse, convert) as reader:
         found = reader.schema
     file.seek(0)
     names = found.names if text.header else [f"column_{j}" for j in range(len(found.names))]
-    if len(set(names)) < len(names):
-        chosen, types = None, None  # whoever reads the parts will tell
-    else:
-        absent = [name for name in columns or () if name not in names]
-        if absent:
-            raise TableError(
-                f"{source} has no column {list_names([repr(name) for name in absent])}; it has "
-                f"{list_names(names)}."
-            )
-        chosen = None if columns is None else list(columns)
-        types = {
-            name: pa.float64()
-            for name, field in zip(names, found, strict=True)
-            if name not in exact
-            and (pa.types.is_integer(field.type) or pa.types.is_floating(field.type))
-        }
-    how = csv.ReadOptions(
-        encoding=text.encoding,
-        column_names=None if text.header else names,
-        block_size=_BLOCK_BYTES,
-        use_threads=False,
-    )
-    _, convert = _options(text, separator, types, chosen)
-    with csv.open_csv(
-        file, read_options=how, parse_options=parse, convert_options=convert
-    ) as reader:
+    types, chosen = None, None
+    if len(set(names)) == len(names):  # otherwise, whoever reads the parts will tell
+        types = _choose_types(names, found.types, exact)
+        chosen = choose_names(source, columns, names)
+    read = csv.ReadOptions(column_names=None if text.header else names, **how)
+    parse, convert = _options(text, separator, types, chosen)
+    with csv.open_csv(file, read, parse, convert) as reader:
         for batch in reader:
             _check_quotes(batch, source)
             yield batch
+
+
+def choose_names(source: str, columns: tuple[str, ...] | None, present: list[str]) -> list[str]:
+    """List the columns to read, all of which must be there; None for all."""
+    absent = [repr(name) for name in columns or () if name not in present]
+    if absent:
+        raise TableError(
+            f"{source} has no column {list_names(absent)}; it has {list_names(present)}."
+        )
+    return present if columns is None else list(columns)
+
+
+def _choose_types(
+    names: list[str], types: "list[pa.DataType]", exact: tuple[str, ...]
+) -> "dict[str, pa.DataType]":
+    import pyarrow as pa
+
+    return {
+        name: pa.float64()
+        for name, kind in zip(names, types, strict=True)
+        if name not in exact and (pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    }
 
 
 class _Lent:

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ __all__ = [
     "STREAM_ENDINGS",
     "TABLE_ENDINGS",
     "build_label_table",
+    "check_outputs",
     "write_file",
     "write_parts",
     "write_table",
@@ -37,6 +39,61 @@ CENTER_COLUMN = "center_from"
 """The smallest k for which a row is the center of its cluster: it is for every larger one too."""
 
 _BLOCK_ROWS = 1 << 16
+_STREAMS = ("--out", "--linkage", "--data")  # may go to a pipe or a device
+
+
+def check_outputs(
+    outputs: dict[str, tuple[str | None, tuple[str, ...]]], *, force: bool, inputs: tuple[str, ...]
+) -> None:
+    """Refuse outputs that could not be written, before any work is done.
+
+    Parameters
+    ----------
+    outputs : dict of str to (path or None, endings)
+        For each option the file to be written (None: not asked for, "-": standard output) and the
+        endings that its name may have; none for any.
+    force : bool
+        Whether existing files may be replaced.
+    inputs : tuple of str
+        Files that are read: never replaced.
+    """
+    taken = {os.path.realpath(path): path for path in inputs if path != "-"}
+    for option, (path, endings) in outputs.items():
+        if path is None or (path == "-" and option == "--out" and ".csv" in endings):
+            continue
+        if path in ("", "-"):
+            raise TableError(f"{option} needs the name of a file; got {path!r}.")
+        if endings and Path(path).suffix.lower() not in endings:
+            raise TableError(f"{option} {path}: the name must end in one of {', '.join(endings)}.")
+        real = os.path.realpath(path)
+        if real in taken:
+            raise TableError(f"{option} {path} is {taken[real]}, which this command also uses.")
+        taken[real] = f"the file of {option}"
+        _check_output(option, path, force)
+
+
+def _check_output(option: str, path: str, force: bool) -> None:
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = None
+    except (OSError, ValueError) as error:
+        raise TableError(f"{option} {path}: {describe_reason(error)}.") from None
+    if mode is not None and stat.S_ISDIR(mode):
+        raise TableError(f"{option} {path} is a folder; expected the name of a file.")
+    if mode is not None and not stat.S_ISREG(mode):
+        if option in _STREAMS:
+            return
+        raise TableError(f"{option} {path} is not a regular file and cannot be replaced by one.")
+    if mode is not None and not force:
+        raise TableError(f"{option}: {path} exists; add --force to replace it.")
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise TableError(f"{option} {path}: there is no folder {folder}.")
+    if not os.access(
+        folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids
+    ):
+        raise TableError(f"{option} {path}: no permission to write into {folder}.")
 
 
 def build_label_table(
