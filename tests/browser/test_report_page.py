@@ -178,7 +178,7 @@ def test_axes_can_be_columns(page, content):
 
 
 def test_row_of_a_table_is_shown_in_the_scatter_plot(page, content):
-    row = content["rows"]["restless"][0]
+    row = content["rows"]["unstable"][0]
     button = page.find_all("#rows-tables .block-of:last-child td.id button")[0]
     assert page.run("return arguments[0].textContent", button) == row["id"]
     page.run("arguments[0].click()", button)

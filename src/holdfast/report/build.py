@@ -11,8 +11,14 @@ from sklearn.base import clone
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
-from holdfast.report.choosing import choose_epsilon, choose_k, count_epsilon_fits, count_k_fits
-from holdfast.report.comparison import compare_methods, count_fits, list_interval, name_amount
+from holdfast.report.choosing import choose_epsilon, choose_k, count_epsilon_fits
+from holdfast.report.comparison import (
+    compare_methods,
+    count_fits,
+    list_interval,
+    measure_own,
+    name_amount,
+)
 from holdfast.report.inputs import Inputs, check_inputs
 from holdfast.report.page import Report, list_numbers
 from holdfast.report.rows import count_refits, find_rows, named_rows
@@ -28,7 +34,7 @@ FORMAT = 2
 MAX_COLUMNS = 12
 """Columns shown: those that differ most between clusters."""
 
-DELETES = (1, 0.01, 0.05, 0.1, 0.2)
+DELETES = (1, 0.05, 0.2)
 
 _PACKAGES = ("holdfast", "numpy", "scipy", "scikit-learn", "numba")
 
@@ -43,8 +49,9 @@ def build_report(
     ids: Sequence[Any] | None = None,
     values: ArrayLike | None = None,
     delete: Sequence[int | float] = DELETES,
-    trials: int = 30,
-    repeats: int = 10,
+    trials: int = 15,
+    repeats: int = 4,
+    full: bool = False,
     rows: bool = True,
     title: str = "Clustering report",
     command: str | None = None,
@@ -79,11 +86,14 @@ def build_report(
         Amounts of rows to remove, as for `average_sensitivity`. The verdict is about 5% if that is
         among them, otherwise about the largest. Amounts that leave fewer than two rows a cluster
         are dropped.
-    trials : int, default=30
+    trials : int, default=15
         Perturbed data sets for each number; half as many for methods that are fitted again for
         each k.
-    repeats : int, default=10
-        Random states of the report's own method. Other randomized methods get at most 5.
+    repeats : int, default=4
+        Random states of the report's own method. Other randomized methods get at most 2.
+    full : bool, default=False
+        Whether to measure on all rows what is otherwise measured on a sample of 1,000. Methods that
+        need a distance for every pair of rows then need that memory too.
     rows : bool, default=True
         False leaves out everything about single rows: values, names, points, centers.
     title : str, default="Clustering report"
@@ -127,7 +137,7 @@ def build_report(
         )
     inputs = check_inputs(
         X, n_clusters=n_clusters, names=names, ids=ids, values=values, estimator=estimator,
-        methods=methods, delete=delete, trials=trials, repeats=repeats, n_jobs=n_jobs,
+        methods=methods, delete=delete, trials=trials, repeats=repeats, full=full, n_jobs=n_jobs,
         random_state=random_state, rows=rows, title=title, command=command,
         preparation=preparation, progress=progress,
     )  # fmt: skip
@@ -141,7 +151,8 @@ def _summarise(inputs: Inputs) -> dict[str, Any]:
     columns = choose_columns(inputs, hierarchy.cut(inputs.k), MAX_COLUMNS)
     work = _plan_work(inputs)
     with Progress(inputs.progress, sum(work.values()), "rounds", "measuring") as progress:
-        comparison = compare_methods(inputs, progress)
+        own = measure_own(inputs, progress)
+        comparison = compare_methods(inputs, own, progress)
         found = None
         if inputs.show_rows:
             part = progress.part("finding rows to look at", work["rows"])
@@ -150,8 +161,6 @@ def _summarise(inputs: Inputs) -> dict[str, Any]:
         part = progress.part("measuring each segment", work["segments"])
         segments = summarise_segments(inputs, hierarchy, columns, named_rows(found), part)
         progress.advance(work["segments"])
-        about_k = choose_k(inputs, progress.part("choosing k", work["k"]))
-        progress.advance(work["k"])
         part = progress.part("examining epsilon", work["epsilon"])
         about_epsilon = choose_epsilon(inputs, fitted.epsilon_, part)
         progress.advance(work["epsilon"])
@@ -171,7 +180,7 @@ def _summarise(inputs: Inputs) -> dict[str, Any]:
         "segments": segments,
         "comparison": comparison,
         "rows": found,
-        "choosing": {"k": about_k, "epsilon": about_epsilon},
+        "choosing": {"k": choose_k(inputs, own), "epsilon": about_epsilon},
         "provenance": _describe_provenance(inputs),
     }
 
@@ -181,9 +190,8 @@ def _plan_work(inputs: Inputs) -> dict[str, float]:
     own = inputs.rows.shape[0] / inputs.sample.size
     work = {method.name: float(count_fits(inputs, method)) for method in inputs.methods}
     if inputs.show_rows:
-        work["rows"] = count_refits(inputs)
+        work["rows"] = float(count_refits(inputs))
     work["segments"] = own * count_bootstraps(inputs)
-    work["k"] = float(count_k_fits(inputs))
     work["epsilon"] = float(count_epsilon_fits(inputs))
     return work
 

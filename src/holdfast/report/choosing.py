@@ -1,5 +1,6 @@
 """The choice of k and epsilon: curves, a suggestion, and its reason."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,29 +8,22 @@ import numpy as np
 from holdfast._machine.progress import ProgressOption
 from holdfast.report.inputs import Inputs
 from holdfast.report.page import format_fraction, list_numbers, round_number
-from holdfast.stability import Suggestion, suggest_k, tune_epsilon
+from holdfast.stability import SensitivityResult, Suggestion, tune_epsilon
+from holdfast.stability.selection import suggest_from
 
-__all__ = ["choose_epsilon", "choose_k", "count_epsilon_fits", "count_k_fits", "explain_k"]
+__all__ = ["choose_epsilon", "choose_k", "count_epsilon_fits", "explain_k"]
 
 _MAX_COST_RATIO = 1.1
-_EPSILON_TRIALS = 20  # for each epsilon, where every trial is a fit
-_EPSILON_SEEDS = 3
-_EPSILON_COUNT = 11  # values that the search tries
+_EPSILON_TRIALS = 8  # for each epsilon, where every trial is a fit
+_EPSILON_SEEDS = 2
+_EPSILON_COUNT = 7  # values that the search tries
+_EPSILON_FACTOR = 6.0  # between values
 _EPSILON_RANGE = {"tree": (0.01, 100.0), "medoids": (0.001, 10.0), "means": (0.001, 10.0)}
 
 
-def count_k_fits(inputs: Inputs) -> int:
-    """Return how many fits `choose_k` takes."""
-    return inputs.trials * inputs.repeats
-
-
-def choose_k(inputs: Inputs, progress: ProgressOption) -> dict[str, Any]:
-    """Measure movement against k on the compared rows."""
-    suggestion = suggest_k(
-        inputs.estimator, inputs.rows[inputs.sample], inputs.ks, delete=inputs.main_delete,
-        trials=inputs.trials, repeats=inputs.repeats, n_jobs=inputs.n_jobs,
-        random_state=inputs.seed, progress=progress,
-    )  # fmt: skip
+def choose_k(inputs: Inputs, own: SensitivityResult) -> dict[str, Any]:
+    """Describe movement against k on the compared rows, from what `measure_own` returned."""
+    suggestion = suggest_from(_select_change(own, inputs.deletes.index(inputs.main_delete)))
     interval = np.minimum(suggestion.result.interval()[0], 1.0)  # no more than all rows
     return {
         "k": list(suggestion.n_clusters),
@@ -42,6 +36,20 @@ def choose_k(inputs: Inputs, progress: ProgressOption) -> dict[str, Any]:
         "suggested": _pick(suggestion),
         "reason": explain_k(suggestion),
     }
+
+
+def _select_change(result: SensitivityResult, c: int) -> SensitivityResult:
+    """Return what was measured for one of the changes."""
+    return replace(
+        result,
+        changes=result.changes[c : c + 1],
+        n_before=result.n_before[c : c + 1],
+        n_after=result.n_after[c : c + 1],
+        n_kept=result.n_kept[c : c + 1],
+        matched=result.matched[c : c + 1],
+        rand=None,
+        jaccard=None,
+    )
 
 
 def _pick(suggestion: Suggestion) -> int | None:
@@ -86,7 +94,7 @@ def choose_epsilon(inputs: Inputs, epsilon: float, progress: ProgressOption) -> 
     estimator = inputs.estimator
     search = tune_epsilon(
         estimator, inputs.rows[inputs.sample], inputs.k, max_cost_ratio=_MAX_COST_RATIO,
-        epsilon_range=_EPSILON_RANGE[estimator.method], factor=3.2, refinements=2,
+        epsilon_range=_EPSILON_RANGE[estimator.method], factor=_EPSILON_FACTOR, refinements=1,
         trials="all" if estimator.method == "tree" else _EPSILON_TRIALS,
         repeats=min(inputs.repeats, _EPSILON_SEEDS), measure="moved", n_jobs=inputs.n_jobs,
         random_state=inputs.seed, progress=progress,

@@ -11,26 +11,37 @@ from holdfast.report.page import list_numbers, round_number
 from holdfast.stability import SensitivityResult, average_sensitivity, mean_cost
 from holdfast.stability.plan import repeat_seeds
 
-__all__ = ["MEASURE", "compare_methods", "count_fits", "list_interval", "name_amount"]
+__all__ = ["MEASURE", "compare_methods", "count_fits", "list_interval", "measure_own"]
+__all__ += ["name_amount"]
 
 MEASURE = "moved_fraction"
 
 _REFERENCE = "ward"  # costs are given relative to it where it is compared
-_PEER_REPEATS = 5  # seeds of other randomized methods, whose fits take longer
+_PEER_REPEATS = 2  # random states of other methods
 _FEW_KS = 4  # for clusterers that are fitted again for each k
 
 
-def compare_methods(inputs: Inputs, progress: Progress) -> dict[str, Any]:
-    """Measure every method on the same rows: movement against deletions and k, and the cost."""
+def measure_own(inputs: Inputs, progress: Progress) -> SensitivityResult:
+    """Measure the report's own method, for all amounts of rows and all k."""
+    rows = inputs.rows[inputs.sample]
+    return _measure(inputs, inputs.methods[0], rows, inputs.ks, inputs.deletes, progress)
+
+
+def compare_methods(inputs: Inputs, own: SensitivityResult, progress: Progress) -> dict[str, Any]:
+    """Measure every method on the same rows: movement against deletions and k, and the cost.
+
+    `own` is what `measure_own` returned.
+    """
     rows = inputs.rows[inputs.sample]
     measured, left_out = [], []
     for method in inputs.methods:
+        if method.is_own:
+            measured.append(_describe_hierarchical(inputs, method, rows, own))
+            continue
         finished = progress.done + count_fits(inputs, method)
         try:
             measured.append(_measure_method(inputs, method, rows, progress))
         except RuntimeError as error:  # every fit of this method failed
-            if method.is_own:
-                raise
             left_out.append({"name": method.name, "title": method.title, "reason": str(error)})
         progress.advance(finished - progress.done)  # what a failed method left undone
     reference = next((m for m in measured if m["name"] == _REFERENCE), measured[0])
@@ -94,18 +105,36 @@ def _measure_method(
     inputs: Inputs, method: ComparedMethod, rows: NDArray[np.float64], progress: Progress
 ) -> dict[str, Any]:
     """Measure one method. Without a hierarchy, the curve against k has few points."""
-    main = inputs.deletes.index(inputs.main_delete)
     if method.clusterer.hierarchical:
-        ks = inputs.ks
-        result = _measure(inputs, method, rows, ks, inputs.deletes, progress)
-        deletions = list_interval(result, range(len(inputs.deletes)), [ks.index(inputs.k)])
-        against_k = list_interval(result, [main], range(len(ks)))
-    else:
-        ks = _spread_ks(inputs.ks, inputs.k)
-        result = _measure(inputs, method, rows, (inputs.k,), inputs.deletes, progress)
-        deletions = list_interval(result, range(len(inputs.deletes)), [0])
-        result = _measure(inputs, method, rows, ks, (inputs.main_delete,), progress)
-        against_k = list_interval(result, [0], range(len(ks)))
+        result = _measure(inputs, method, rows, inputs.ks, inputs.deletes, progress)
+        return _describe_hierarchical(inputs, method, rows, result)
+    ks = _spread_ks(inputs.ks, inputs.k)
+    result = _measure(inputs, method, rows, (inputs.k,), inputs.deletes, progress)
+    deletions = list_interval(result, range(len(inputs.deletes)), [0])
+    result = _measure(inputs, method, rows, ks, (inputs.main_delete,), progress)
+    against_k = list_interval(result, [0], range(len(ks)))
+    return _describe_method(inputs, method, rows, ks, deletions, against_k)
+
+
+def _describe_hierarchical(
+    inputs: Inputs, method: ComparedMethod, rows: NDArray[np.float64], result: SensitivityResult
+) -> dict[str, Any]:
+    """Describe a method of which one fit serves every k."""
+    ks, main = inputs.ks, inputs.deletes.index(inputs.main_delete)
+    deletions = list_interval(result, range(len(inputs.deletes)), [ks.index(inputs.k)])
+    against_k = list_interval(result, [main], range(len(ks)))
+    return _describe_method(inputs, method, rows, ks, deletions, against_k)
+
+
+def _describe_method(
+    inputs: Inputs,
+    method: ComparedMethod,
+    rows: NDArray[np.float64],
+    ks: tuple[int, ...],
+    deletions: dict[str, Any],
+    against_k: dict[str, Any],
+) -> dict[str, Any]:
+    main = inputs.deletes.index(inputs.main_delete)
     seeds = repeat_seeds(inputs.seed, _count_seeds(inputs, method))
     costs = mean_cost(method.clusterer, rows, n_clusters=ks, seeds=seeds)
     return {

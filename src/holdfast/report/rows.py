@@ -14,9 +14,8 @@ from holdfast.stability import average_sensitivity, row_influence
 __all__ = ["count_refits", "find_rows", "named_rows"]
 
 _LISTED = 10
-_MAX_MEASURED = 3000  # above that, the sample is measured
-_MAX_LEFT_OUT = 300  # for each seed; each leaves one row out
-_MAX_SEEDS = 5
+_MAX_LEFT_OUT = 100  # for each seed; each leaves one row out
+_MAX_SEEDS = 2
 
 Numbers = NDArray[np.float64]
 
@@ -24,28 +23,27 @@ Numbers = NDArray[np.float64]
 def find_rows(
     inputs: Inputs, hierarchy: Hierarchy, columns: NDArray[np.int64], progress: ProgressOption
 ) -> dict[str, Any]:
-    """List the most influential and the most restless rows, on average over seeds.
+    """List the most influential and the most unstable rows, on average over seeds.
 
     The influence of a row is the number of *other* rows that change cluster when it is removed.
     For the tree method it is known for every row without refitting; otherwise for the rows that
     are left out in turn.
     """
-    measured_rows = _choose_measured(inputs)
-    n_measured = measured_rows.size
+    n_measured = int(inputs.sample.size)
     n_left_out = min(n_measured, _MAX_LEFT_OUT)
     is_all = n_left_out == n_measured
     measured = row_influence(
-        inputs.estimator, inputs.rows[measured_rows], inputs.k,
+        inputs.estimator, inputs.rows[inputs.sample], inputs.k,
         trials="all" if is_all else n_left_out, repeats=_count_seeds(inputs), measure="moved",
         n_jobs=inputs.n_jobs, random_state=inputs.seed, progress=progress,
     )  # fmt: skip
     n_rows = inputs.rows.shape[0]
-    instability = _spread_over(n_rows, measured_rows, measured.instability)
+    instability = _spread_over(n_rows, inputs.sample, measured.instability)
     if inputs.estimator.method == "tree" and n_left_out < n_rows:
         influence, n_known = _all_influences(inputs), n_rows
     else:
         others = measured.influence - measured.floor
-        influence, n_known = _spread_over(n_rows, measured_rows, others), n_left_out
+        influence, n_known = _spread_over(n_rows, inputs.sample, others), n_left_out
     labels = hierarchy.cut(inputs.k)
     return {
         "k": inputs.k,
@@ -55,9 +53,9 @@ def find_rows(
         "n_measured": n_measured,
         "n_influence_known": n_known,
         "n_influential": int((influence > 0).sum()),
-        "n_restless": int((instability > 0).sum()),
+        "n_unstable": int((instability > 0).sum()),
         "influential": _list_rows(inputs, influence, labels, columns),
-        "restless": _list_rows(inputs, instability, labels, columns),
+        "unstable": _list_rows(inputs, instability, labels, columns),
     }
 
 
@@ -65,20 +63,13 @@ def named_rows(found: dict[str, Any] | None) -> NDArray[np.int64]:
     """Return the rows in either list."""
     if found is None:
         return np.empty(0, dtype=np.int64)
-    named = [entry["row"] for part in ("influential", "restless") for entry in found[part]]
+    named = [entry["row"] for part in ("influential", "unstable") for entry in found[part]]
     return np.array(sorted({*named}), dtype=np.int64)
 
 
-def count_refits(inputs: Inputs) -> float:
-    """Return the work of `find_rows`, in fits on as many rows as methods are compared on."""
-    n_measured = _choose_measured(inputs).size
-    return _count_seeds(inputs) * min(n_measured, _MAX_LEFT_OUT) * n_measured / inputs.sample.size
-
-
-def _choose_measured(inputs: Inputs) -> NDArray[np.int64]:
-    """Measure all rows where that is affordable, otherwise the rows that methods share."""
-    n_rows = inputs.rows.shape[0]
-    return np.arange(n_rows) if n_rows <= _MAX_MEASURED else inputs.sample
+def count_refits(inputs: Inputs) -> int:
+    """Return how many fits `find_rows` takes."""
+    return _count_seeds(inputs) * min(int(inputs.sample.size), _MAX_LEFT_OUT)
 
 
 def _count_seeds(inputs: Inputs) -> int:

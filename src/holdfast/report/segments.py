@@ -32,7 +32,7 @@ MAX_POINTS = 3000
 
 _MAX_COST_ROWS = 3000  # the best medoid of a cluster takes up to O(size^2) distances
 _MAX_BOOTSTRAPPED_ROWS = 600_000  # in all bootstrap samples together
-_MIN_BOOTSTRAPS = 5
+_MIN_BOOTSTRAPS = 3
 _DISTINGUISHING = 3  # columns named for each cluster
 _MIN_DIFFERENCE = 0.3  # standard deviations
 

@@ -132,10 +132,16 @@ def suggest_k(
         perturb=perturb, trials=trials, repeats=repeats, measure=measure, n_jobs=n_jobs,
         random_state=random_state, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
+    return suggest_from(result)
+
+
+def suggest_from(result: SensitivityResult) -> Suggestion:
+    """Do as `suggest_k` with what `average_sensitivity` has measured for several k and one change."""
     if len(result.changes) > 1:
         raise ValueError(
             f"suggest_k needs one change; got {', '.join(result.changes)}. Call it for each."
         )
+    ks = result.n_clusters
     minima = _local_minima(result.mean[0])
     minima.sort(key=lambda j: result.mean[0, j])
     return Suggestion(

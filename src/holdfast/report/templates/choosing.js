@@ -22,7 +22,7 @@ function describeRows({ rows, data }) {
   const known = plural(rows.n_influence_known, "row");
   sentences.push(
     `${formatCount(rows.n_influential)} of ${known} move another row when they are removed; ` +
-      `${formatCount(rows.n_restless)} of ${plural(rows.n_measured, "row")} change cluster when ` +
+      `${formatCount(rows.n_unstable)} of ${plural(rows.n_measured, "row")} change cluster when ` +
       "another row is removed.",
   );
   if (data.columns.length < data.n_columns) {
@@ -74,13 +74,13 @@ function makeRows({ rows, data }, scatter) {
       empty: "No row moves another row when it is removed.",
     },
     {
-      title: "Most restless",
+      title: "Most unstable",
       text:
         "How often this row changes cluster when another row is removed " +
         `(${plural(rows.n_left_out, "removal")}, ${plural(rows.n_seeds, "random state")}).`,
       head: "Changes",
       format: formatFraction,
-      entries: rows.restless,
+      entries: rows.unstable,
       empty: "No row changed cluster in any trial.",
     },
   ];
