@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -217,6 +218,36 @@ def test_every_cost_is_the_k_median_cost(rows, report):
     assert content["comparison"]["cost_reference"] == "Ward linkage"
     assert own["relative_cost"] == pytest.approx(own["cost"] / ward["cost"], rel=1e-3)
     assert own["against_k"]["relative_cost"][2] == own["relative_cost"]
+
+
+def suggestion_of(*means, error=0.005):
+    """Ks from 2 on with these movements."""
+    ks = tuple(range(2, 2 + len(means)))
+    errors = np.full(len(means), error)
+    return SimpleNamespace(
+        n_clusters=ks, mean=np.array(means), standard_error=errors, best=(), clear=()
+    )
+
+
+def test_last_stable_k_is_where_movement_starts_to_rise():
+    assert choosing._find_last_stable(suggestion_of(0, 0, 0.001, 0.08, 0.1)) == 4
+    assert choosing._find_last_stable(suggestion_of(0, 0.08, 0.1)) is None  # says little
+    assert choosing._find_last_stable(suggestion_of(0.05, 0, 0.3)) is None
+    assert choosing._find_last_stable(suggestion_of(0, 0, 0.02, error=0.02)) is None
+    text = choosing.explain_k(suggestion_of(0, 0, 0.08), 3, 3, [None, 0.4, 0.6, 0.5])
+    assert text == (
+        "Up to k = 3, at most 1.0% of the remaining rows change cluster; at k = 4, 8.0% do. "
+        "Separation is best at k = 3 (mean silhouette 0.60)."
+    )
+
+
+def test_k_is_named_by_the_clearest_evidence():
+    assert choosing._find_separated([None, 0.4, 0.6, 0.6]) == 3
+    assert choosing._find_separated([None, 0.4, None]) is None
+    assert choosing._name_k(5, 4, 3) == "k = 5 stands out"
+    assert choosing._name_k(None, 4, 3) == "Stable up to k = 4"
+    assert choosing._name_k(None, None, 3) == "k = 3 is best separated"
+    assert choosing._name_k(None, None, None) == "No k stands out"
 
 
 def test_separation_is_the_silhouette(rows, report):

@@ -17,8 +17,9 @@ def method(name, title, moved, cost, error=0.001, kind="other"):
     }  # fmt: skip
 
 
-def segments_of(sizes=(40, 30, 20, 10), separation=0.3, k=4):
+def segments_of(sizes=(40, 30, 20, 10), separation=0.3, k=4, found=0.7):
     return {
+        "stability": [[found] * k for k in range(1, len(sizes) + 1)],
         "k": k, "max_k": len(sizes), "sizes": list(sizes), "parent": [-1, *[0] * (len(sizes) - 1)],
         "separation": [None, *[separation] * (len(sizes) - 1)], "separation_rows": 100,
     }  # fmt: skip
@@ -118,6 +119,15 @@ def test_separation_enters_the_verdict(silhouette, word, tone):
     (finding,) = verdict["findings"]
     assert f"{word} separated" in finding["text"]
     assert finding["tone"] == tone
+
+
+def test_segments_that_are_found_again_are_not_called_unnatural():
+    """In many columns silhouettes are low, however far the groups are apart."""
+    verdict = verdict_of(WARD, segments=segments_of(separation=0.1, found=0.95))
+    assert verdict["headline"].endswith("of the rows, each found again.")
+    (finding,) = verdict["findings"]
+    assert finding["tone"] == "fair"
+    assert "Jaccard index at least 0.95" in finding["text"]
 
 
 def test_giant_segment_earns_no_praise():

@@ -180,7 +180,10 @@ def _summarise(inputs: Inputs) -> dict[str, Any]:
         "segments": segments,
         "comparison": comparison,
         "rows": found,
-        "choosing": {"k": choose_k(inputs, own), "epsilon": about_epsilon},
+        "choosing": {
+            "k": choose_k(inputs, own, segments["separation"]),
+            "epsilon": about_epsilon,
+        },
         "provenance": _describe_provenance(inputs),
     }
 

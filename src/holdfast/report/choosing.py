@@ -14,6 +14,8 @@ from holdfast.stability.selection import suggest_from
 __all__ = ["choose_epsilon", "choose_k", "count_epsilon_fits", "explain_k"]
 
 _MAX_COST_RATIO = 1.1
+_HARDLY_MOVED = 0.01
+_CLEAR_SEPARATION = 0.5  # mean silhouette
 _EPSILON_TRIALS = 8  # for each epsilon, where every trial is a fit
 _EPSILON_SEEDS = 2
 _EPSILON_COUNT = 7  # values that the search tries
@@ -21,9 +23,16 @@ _EPSILON_FACTOR = 6.0  # between values
 _EPSILON_RANGE = {"tree": (0.01, 100.0), "medoids": (0.001, 10.0), "means": (0.001, 10.0)}
 
 
-def choose_k(inputs: Inputs, own: SensitivityResult) -> dict[str, Any]:
-    """Describe movement against k on the compared rows, from what `measure_own` returned."""
+def choose_k(
+    inputs: Inputs, own: SensitivityResult, separation: list[float | None]
+) -> dict[str, Any]:
+    """Describe movement against k on the compared rows.
+
+    `own` is what `measure_own` returned; `separation` has the mean silhouette for each k from 1.
+    """
     suggestion = suggest_from(_select_change(own, inputs.deletes.index(inputs.main_delete)))
+    picked, stable_to = _pick(suggestion), _find_last_stable(suggestion)
+    separated = _find_separated(separation)
     interval = np.minimum(suggestion.result.interval()[0], 1.0)  # no more than all rows
     return {
         "k": list(suggestion.n_clusters),
@@ -33,9 +42,40 @@ def choose_k(inputs: Inputs, own: SensitivityResult) -> dict[str, Any]:
         "best": list(suggestion.best),
         "clear": list(suggestion.clear),
         "chosen": inputs.k,
-        "suggested": _pick(suggestion),
-        "reason": explain_k(suggestion),
+        "suggested": picked,
+        "stable_to": stable_to,
+        "most_separated": separated,
+        "headline": _name_k(picked, stable_to, separated),
+        "reason": explain_k(suggestion, stable_to, separated, separation),
     }
+
+
+def _find_last_stable(suggestion: Suggestion) -> int | None:
+    """Return the last k before movement clearly rises from next to nothing; None if it does not."""
+    mean, error = suggestion.mean, suggestion.standard_error
+    for j in range(len(suggestion.n_clusters) - 1):
+        if not mean[j] <= _HARDLY_MOVED:
+            return None
+        rise = mean[j + 1] - mean[j]
+        if mean[j + 1] > _HARDLY_MOVED and rise > 2.0 * np.hypot(error[j], error[j + 1]):
+            return suggestion.n_clusters[j] if j > 0 else None
+    return None
+
+
+def _find_separated(separation: list[float | None]) -> int | None:
+    """Return the k with the largest mean silhouette, if it is clear."""
+    known = [(value, -k) for k, value in enumerate(separation, start=1) if value is not None]
+    if not known or max(known)[0] < _CLEAR_SEPARATION:
+        return None
+    return -max(known)[1]
+
+
+def _name_k(picked: int | None, stable_to: int | None, separated: int | None) -> str:
+    if picked is not None:
+        return f"k = {picked} stands out"
+    if stable_to is not None:
+        return f"Stable up to k = {stable_to}"
+    return "No k stands out" if separated is None else f"k = {separated} is best separated"
 
 
 def _select_change(result: SensitivityResult, c: int) -> SensitivityResult:
@@ -59,11 +99,33 @@ def _pick(suggestion: Suggestion) -> int | None:
     return inner[0] if inner else None
 
 
-def explain_k(suggestion: Suggestion) -> str:
-    """Explain the suggested k, or why there is none."""
+def explain_k(
+    suggestion: Suggestion,
+    stable_to: int | None,
+    separated: int | None,
+    separation: list[float | None],
+) -> str:
+    """Explain what the measurements say about k."""
+    text = _explain_movement(suggestion, stable_to)
+    if separated is not None:
+        text += (
+            f" Separation is best at k = {separated} (mean silhouette "
+            f"{separation[separated - 1]:.2f})."
+        )
+    return text
+
+
+def _explain_movement(suggestion: Suggestion, stable_to: int | None) -> str:
     picked = _pick(suggestion)
     first = suggestion.n_clusters[0]
     advice = "Choose k for your purpose, and check how well each cluster is found again."
+    if picked is None and stable_to is not None:
+        index = suggestion.n_clusters.index(stable_to) + 1
+        return (
+            f"Up to k = {stable_to}, at most {format_fraction(_HARDLY_MOVED)} of the remaining rows "
+            f"change cluster; at k = {suggestion.n_clusters[index]}, "
+            f"{format_fraction(float(suggestion.mean[index]))} do."
+        )
     if picked is None and first in suggestion.best:
         return (
             f"No k moves clearly less than both of its neighbors. The smallest one, k = {first}, "

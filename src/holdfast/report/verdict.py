@@ -16,6 +16,7 @@ __all__ = ["compose_verdict", "is_giant"]
 _CLEAR_SEPARATION = 0.5  # mean silhouette
 _SOME_SEPARATION = 0.25
 _GIANT = 0.8  # chance alone finds four fifths of the rows again with a Jaccard index of 0.67
+_FOUND_AGAIN = 0.85  # Jaccard index
 _SAME_COST = 0.02  # relative difference in cost that does not matter
 _LOWER_COST = 0.05  # relative difference in cost that does
 
@@ -90,7 +91,18 @@ def _name_separation(segments: Entry) -> str | None:
         return None
     if silhouette >= _CLEAR_SEPARATION:
         return "clearly separated"
-    return "partly separated" if silhouette >= _SOME_SEPARATION else "hardly separated"
+    if silhouette >= _SOME_SEPARATION:
+        return "partly separated"
+    return "hardly separated" if _least_found_again(segments) is None else "each found again"
+
+
+def _least_found_again(segments: Entry) -> float | None:
+    """Return the smallest Jaccard index of the cut, if every segment is found again."""
+    found: list[float | None] = segments["stability"][segments["k"] - 1]
+    known = [jaccard for jaccard in found if jaccard is not None]
+    if len(known) < len(found) or min(known) < _FOUND_AGAIN:
+        return None
+    return min(known)
 
 
 def _choose_reference(methods: list[Entry]) -> Entry | None:
@@ -167,7 +179,7 @@ def _list_findings(segments: Entry, fractions: list[float]) -> list[Entry]:
     silhouette = segments["separation"][segments["k"] - 1]
     if silhouette is None:
         return []
-    return [_judge_separation(silhouette, _find_most_separated(segments), segments["k"])]
+    return [_judge_separation(segments, silhouette)]
 
 
 def _describe_giant(segments: Entry, fractions: list[float]) -> Entry:
@@ -200,21 +212,28 @@ def _find_most_separated(segments: Entry) -> int | None:
     return -max(known)[1] if known else None
 
 
-def _judge_separation(silhouette: float, best: int | None, k: int) -> Entry:
+def _judge_separation(segments: Entry, silhouette: float) -> Entry:
     shown = f"mean silhouette {silhouette:.2f}"
+    least = _least_found_again(segments)
     if silhouette >= _CLEAR_SEPARATION:
-        tone, text = "good", f"The segments are clearly separated ({shown})."
-    elif silhouette >= _SOME_SEPARATION:
-        tone, text = "fair", f"The segments are partly separated ({shown})."
-    else:
-        tone, text = (
-            "poor",
-            (
-                f"The segments are hardly separated ({shown}): they may divide the data usefully, but they "
-                f"are not natural groups."
-            ),
+        return {"tone": "good", "text": f"The segments are clearly separated ({shown})."}
+    if silhouette >= _SOME_SEPARATION:
+        tone = "fair"
+        text = f"The segments are partly separated ({shown})."
+    elif least is not None:
+        tone = "fair"
+        text = (
+            f"Each segment is found again in resampled rows (Jaccard index at least {least:.2f}), "
+            f"although the {shown} is low, as is common with many columns or with segments that touch."
         )
-    if best is not None and best != k and silhouette < _CLEAR_SEPARATION:
+    else:
+        tone = "poor"
+        text = (
+            f"The segments are hardly separated ({shown}): they may divide the data usefully, but they "
+            f"are not natural groups."
+        )
+    best = _find_most_separated(segments)
+    if best not in (None, segments["k"]):
         text += f" Separation is best at k = {best}."
     return {"tone": tone, "text": text}
 

@@ -112,9 +112,8 @@ function makeChoosing({ choosing: { k } }) {
       { x: k.suggested, label: `stands out: ${k.suggested}`, line: 1 },
     ],
   };
-  const title = k.suggested === null ? "No k stands out" : `k = ${k.suggested} stands out`;
   const reason = html("p", { class: "lead" }, k.reason);
-  byId("choosing-parts").append(block(title, reason, lineChart(spec, "wide")));
+  byId("choosing-parts").append(block(k.headline, reason, lineChart(spec, "wide")));
 }
 
 function makeEpsilon({ choosing: { epsilon } }) {

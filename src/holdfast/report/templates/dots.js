@@ -1,27 +1,27 @@
 // Dots with names: cost across, movement up.
 
 const NAME_HEIGHT = 14;
+const MAX_STACKED = 10; // names above or below each other
 const LETTER_WIDTH = 6.6; // pixels of one letter at 12 px, on average
 
 const overlaps = (a, b) =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
 // Where a name may stand around its dot, best first: offsets of the text's left end and baseline.
+// Dots at the same place get their names above each other.
 function namePlaces(width) {
-  return [
+  const places = [
     [10, 4],
     [-10 - width, 4],
     [-width / 2, -12],
     [-width / 2, 21],
-    [10, -10],
-    [10, 18],
-    [-10 - width, -10],
-    [-10 - width, 18],
-    [10, -24],
-    [10, 32],
-    [-10 - width, -24],
-    [-10 - width, 32],
   ];
+  for (let line = 1; line <= MAX_STACKED; line++) {
+    for (const left of [10, -10 - width]) {
+      places.push([left, 4 - NAME_HEIGHT * line], [left, 4 + NAME_HEIGHT * line]);
+    }
+  }
+  return places;
 }
 
 // Chooses for each dot the first place whose name covers fewest dots, bars and names placed before it.
@@ -61,10 +61,10 @@ function drawDots(spec, width) {
   const spread = Math.max(...xs) - Math.min(...xs) || Math.max(...xs) * 0.1 || 1;
   const low = Math.min(...xs) - 0.12 * spread;
   const high = Math.max(...xs) + 0.12 * spread;
-  const top = Math.max(...spec.dots.map((dot) => dot.high ?? dot.y));
+  const top = Math.max(...spec.dots.map((dot) => dot.high ?? dot.y)) || 0.01;
   const position = {
     x: linearScale(low, high, MARGIN.left, width - MARGIN.right),
-    y: linearScale(-0.1 * top, top * 1.05 || 1, size.height - MARGIN.bottom, MARGIN.top),
+    y: linearScale(-0.1 * top, top * 1.05, size.height - MARGIN.bottom, MARGIN.top),
   };
   const ticks = {
     x: thinTicks(roundTicks(low, high, 6), position.x, 48),
