@@ -60,7 +60,7 @@ class Effort:
     units: int = 100
     flat_units: int = 60
     many_units: int = 40
-    large_seeds: int = 4
+    large_seeds: int = 8
     large_rows: int = 0
 
 

@@ -39,7 +39,7 @@ data set on which Ward hardly moves decides it. Data that a method was chosen on
 _HOW_LARGE = """\
 Large data, k = 8, 32, 128 and 256. *Cost*: sum of the distances to the cluster's mean, divided by that
 of bisecting k-means. *Movement*: rows that moved when 5% are removed, divided by the rows removed: 1 is
-the floor. Means over four seeds, each with a removal of its own. Density-based methods cannot be asked
+the floor. Means over eight seeds, each with a removal of its own. Density-based methods cannot be asked
 for k clusters; they are in the tables with the number nearest to k that they find."""
 
 _HOW_EACH = """\

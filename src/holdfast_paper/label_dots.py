@@ -1,7 +1,7 @@
 """Names beside dots: next to their own dot, on nothing, and with a thin line where they stand off.
 
 Each name has candidate places around its dot. Names are placed one after another where they cost
-least, and a few rounds of placing each one anew settle the rest. Nothing here is random.
+least, and a few rounds of placing each one again settle the rest. Nothing here is random.
 """
 
 from collections.abc import Callable
@@ -163,7 +163,7 @@ def _choose(places: list[_Places], centers: Floats) -> list[int]:
 def _settle(
     places: list[_Places], order: NDArray[np.intp], clash: Callable[[int, int, int], Floats]
 ) -> tuple[float, list[int]]:
-    """Place names in an order, then each one anew given the others; with what it costs in all."""
+    """Place names in an order, then each one again given the others; with what it costs in all."""
     chosen = [-1] * len(places)
     total = np.inf
     for _ in range(_ROUNDS):

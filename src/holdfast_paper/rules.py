@@ -142,7 +142,7 @@ def slightly_worse(claim: Claim, records: Records) -> Outcome:
     return Outcome(min(gap, claim["limit"] - gap), error, figures)
 
 
-def steadier(claim: Claim, records: Records) -> Outcome:
+def more_stable(claim: Claim, records: Records) -> Outcome:
     """Judge whether a method moves no more than each of the others, in a fraction of all pairs."""
     margins, shown = [], []
     for other in claim["others"]:
@@ -299,7 +299,7 @@ SENSITIVITY_RULES: Mapping[str, Rule] = MappingProxyType(
         "at_most": at_most,
         "smoother": smoother,
         "slightly_worse": slightly_worse,
-        "steadier": steadier,
+        "more_stable": more_stable,
         "falls": falls,
         "overlap": overlap,
         "low_for_every_k": low_for_every_k,

@@ -38,7 +38,7 @@ def test_fractions_are_close_only_where_pairs_are_unsure(error, close):
     rows = [record("first", f"set {i}", 0.1 + gap, error) for i, gap in enumerate(gaps)]
     rows += [record("other", f"set {i}", 0.1, error) for i in range(10)]
     claim = {"id": "x", "method": "first", "others": ["other"], "fraction": 0.75}
-    outcome = SENSITIVITY_RULES["steadier"](claim, rows)
+    outcome = SENSITIVITY_RULES["more_stable"](claim, rows)
     assert outcome.margin == pytest.approx(-0.25)
     assert (abs(outcome.margin) < 2.0 * outcome.error) is close
     claim = {"id": "x", "methods": ["first", "other"], "limit": 0.03, "fraction": 0.9}
@@ -49,7 +49,7 @@ def test_fractions_are_close_only_where_pairs_are_unsure(error, close):
 
 def test_an_outcome_without_an_explanation_says_so():
     claim = {
-        "id": "x", "statement": "S.", "criterion": "C.", "rule": "steadier", "panel": "p",
+        "id": "x", "statement": "S.", "criterion": "C.", "rule": "more_stable", "panel": "p",
         "method": "first", "others": ["other"], "fraction": 0.75, "because": {"holds": "Why."},
     }  # fmt: skip
     for moved, sentence in ((0.0, "Why."), (0.2, UNEXPLAINED)):

@@ -11,7 +11,7 @@ from holdfast.clusterers import as_clusterer
 from holdfast.stability.plan import repeat_seeds
 from holdfast_paper.cells import Stored
 from holdfast_paper.compute import compute_cell
-from holdfast_paper.fixed_tree import FixedTreeClusterer
+from holdfast_paper.methods import FixedTreeClusterer
 from holdfast_paper.plan import Cell, InputSource
 from holdfast_paper.records import _tidy_sensitivity
 from holdfast_paper.rules import SENSITIVITY_RULES

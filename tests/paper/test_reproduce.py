@@ -89,7 +89,7 @@ def test_number_of_processes_changes_no_number(small_run, tmp_path):
     reproduce(tmp_path, profile="test", n_jobs=2, panels=["wine"], progress=False)
     wanted, found = numbers(out), numbers(tmp_path)
     assert found == {name: wanted[name] for name in found}
-    assert len(found) == 9
+    assert len(found) == 10
 
 
 def test_a_damaged_cell_is_computed_again(tmp_path):

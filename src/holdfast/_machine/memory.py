@@ -7,7 +7,7 @@ import numpy as np
 
 __all__ = ["explain_shortage"]
 
-_BYTES_A_ROW = 200  # beyond the input, at the worst moment; measured by benchmarks/memory.py
+_BYTES_A_ROW = 200  # beyond the input, at the worst moment; measured by benchmarks/growth.py
 _BYTES_A_VALUE = 16  # coordinates, unsorted and sorted
 
 
