@@ -26,6 +26,10 @@ class Configuration:
         """Build an estimator that is not fitted yet."""
         return build_model(n_clusters, **{**self.parameters, **more})
 
+    @property
+    def is_tree(self) -> bool:
+        return self.parameters.get("method", "tree") == "tree"
+
     def __str__(self) -> str:
         return self.name
 
@@ -39,14 +43,14 @@ def _configurations() -> list[Configuration]:
     found.append(Configuration("tree-seeded", {"epsilon": 1.0, "random_state": 2**40}))
     whole = {"method": "medoids", "max_centers": "all"}
     found += [
-        Configuration(f"euclidean-{epsilon:g}", {**whole, "epsilon": epsilon})
+        Configuration(f"medoids-{epsilon:g}", {**whole, "epsilon": epsilon})
         for epsilon in (0.0, 0.05, 1.0, math.inf)
     ]
     found.append(
-        Configuration("euclidean-manhattan", {**whole, "epsilon": 0.05, "metric": "manhattan"})
+        Configuration("medoids-manhattan", {**whole, "epsilon": 0.05, "metric": "manhattan"})
     )
     found += [
-        Configuration(f"refined-{epsilon:g}", {**whole, "method": "means", "epsilon": epsilon})
+        Configuration(f"means-{epsilon:g}", {**whole, "method": "means", "epsilon": epsilon})
         for epsilon in (0.0, 0.01, math.inf)
     ]
     return found

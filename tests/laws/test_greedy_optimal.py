@@ -5,13 +5,13 @@
 
 import numpy as np
 import pytest
+from notes import over_numbers
 from oracles.instances import FAMILIES, make_instance
 from oracles.naive_tree import ROOT, NaiveTree, naive_tree
 from oracles.stages import grow
 
 MOST_ROWS = 12
 PER_FAMILY = 6
-CASES = [(family, number) for family in FAMILIES for number in range(PER_FAMILY)]
 
 
 def least_costs(naive: NaiveTree) -> list[int]:
@@ -27,7 +27,8 @@ def least_costs(naive: NaiveTree) -> list[int]:
     return [min(costs[size == k]) for k in range(1, m + 1)]
 
 
-@pytest.mark.parametrize(("family", "number"), CASES)
+@pytest.mark.parametrize("family", FAMILIES)
+@over_numbers(PER_FAMILY)
 def test_greedy_is_optimal_for_every_k(family, number):
     instance = make_instance(family, number, MOST_ROWS)
     seed = 100 + number

@@ -34,7 +34,7 @@ from holdfast.hierarchy import replay
 
 over_configurations = pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
 NAMED = {data.name: data for data in INPUTS}
-TREE = [c for c in CONFIGURATIONS if c.parameters.get("cost", "tree") == "tree"]
+TREE = [c for c in CONFIGURATIONS if c.is_tree]
 
 
 def some_cuts(n_centers: int) -> list[int]:

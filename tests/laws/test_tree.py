@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from notes import over_numbers
 from oracles.instances import FAMILIES, make_instance
 from oracles.naive_tree import ROOT, exact_position, exact_shift, naive_tree, paths_of
 from oracles.stages import Planted, plant
@@ -18,7 +19,7 @@ from holdfast_paper.unshifted import UnshiftedKMedian
 ONES = (1 << 64) - 1
 BLOCKS = 40
 LOWEST = -1280
-CASES = [(family, number) for family in FAMILIES for number in range(6)]
+over_families = pytest.mark.parametrize("family", FAMILIES)
 
 
 def scattered(n: int, d: int, seed: int) -> np.ndarray:
@@ -95,7 +96,8 @@ def test_bits_below_the_window_decide_by_their_carry(root_exponent, below):
     assert grid.locate(X).tolist() == exact_words(X, grid) == [[6, 5, 5, 5], [5, 5, 4, 5]]
 
 
-@pytest.mark.parametrize(("family", "number"), CASES)
+@over_families
+@over_numbers(6)
 def test_coordinates_are_exact_cells_above_the_lowest_root_cell(family, number):
     instance = make_instance(family, number, 32)
     planted = plant(instance.X, instance.weight, seed=number, **instance.placing)
@@ -106,7 +108,8 @@ def test_coordinates_are_exact_cells_above_the_lowest_root_cell(family, number):
     assert planted.cells.coordinates[planted.leaf_of_row].tolist() == expected
 
 
-@pytest.mark.parametrize(("family", "number"), CASES)
+@over_families
+@over_numbers(6)
 def test_root_cells_are_the_smallest_that_hold_the_diagonal(family, number):
     instance = make_instance(family, number, 32)
     grid = plant(instance.X, instance.weight, seed=number, **instance.placing).grid
@@ -184,7 +187,8 @@ def check_order(X: np.ndarray, cells: Cells, grid: Grid) -> None:
         assert rows == sorted(rows, key=lambda row: (X[row].tolist(), row))
 
 
-@pytest.mark.parametrize(("family", "number"), CASES)
+@over_families
+@over_numbers(6)
 def test_leaves_are_in_z_order(family, number):
     instance = make_instance(family, number, 32)
     planted = plant(instance.X, instance.weight, seed=number, **instance.placing)
@@ -257,7 +261,8 @@ def check_counts(planted: Planted, weight: np.ndarray | None, n: int) -> None:
     assert tree.total_weight == pytest.approx(given.sum(), rel=1e-12)
 
 
-@pytest.mark.parametrize(("family", "number"), CASES)
+@over_families
+@over_numbers(6)
 def test_trie_is_what_its_definition_says(family, number):
     instance = make_instance(family, number, 32)
     planted = plant(instance.X, instance.weight, seed=number, **instance.placing)
@@ -275,7 +280,8 @@ def test_larger_trie_is_what_its_definition_says(n, d):
     check_counts(planted, None, n)
 
 
-@pytest.mark.parametrize(("family", "number"), CASES)
+@over_families
+@over_numbers(6)
 def test_best_gains_and_cells_are_the_oracles(family, number):
     """M(v): all rows below v come from the distance of v's parent to their best center below v."""
     instance = make_instance(family, number, 24)
