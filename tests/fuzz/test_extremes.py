@@ -15,7 +15,7 @@ from holdfast_paper.unshifted import UnshiftedKMedian
 MILLION = 1_000_000
 
 
-@pytest.mark.parametrize("distinct", [1, 5, 1000])
+@pytest.mark.parametrize("distinct", [5, 1000])
 @pytest.mark.parametrize("method", ["tree", "medoids"])
 def test_a_million_repeats_are_their_distinct_rows_with_weights(method: str, distinct: int):
     random = np.random.RandomState(distinct)

@@ -119,7 +119,9 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
         "costs must be finite and never rise",
     )
     kind = metadata.get("locator")
-    _require(kind in _KINDS, "it finds clusters in a way that is not known")
+    _require(
+        isinstance(kind, str) and kind in _KINDS, "it finds clusters in a way that is not known"
+    )
     # What is not known could change the meaning of the rest.
     unknown = arrays.keys() - _KINDS[str(kind)] - _ARRAYS
     _require(not unknown, f"it has arrays that are not known: {sorted(unknown)}")
