@@ -108,6 +108,20 @@ def test_rows_changed_in_place_are_noticed_before_they_are_used():
         _ = model.partial_fit(ROWS[:1]).labels_
 
 
+def test_rows_of_32_bits_are_fitted_as_they_are_and_give_what_64_bits_give():
+    narrow = ROWS.astype(np.float32) / np.float32(3.0)
+    found = HierarchicalKMedian(5).fit(narrow)
+    wide = HierarchicalKMedian(5).fit(narrow.astype(np.float64))
+    assert np.shares_memory(found.rows_, narrow)
+    np.testing.assert_array_equal(found.labels_, wide.labels_)
+    np.testing.assert_array_equal(found.hierarchy_.costs, wide.hierarchy_.costs)
+    np.testing.assert_array_equal(found.cluster_centers_, wide.cluster_centers_)
+    for each in (found, wide):
+        each.partial_fit(narrow[:7] + 1).forget(narrow[:3])
+    np.testing.assert_array_equal(found.hierarchy_.costs, wide.hierarchy_.costs)
+    np.testing.assert_array_equal(found.predict(narrow), wide.predict(narrow))
+
+
 # predict(unknown=...)
 
 

@@ -202,7 +202,7 @@ class HierarchicalKMedian(
             )
         self.labels_ = self.hierarchy_.cut(self.n_clusters)
         self.center_indices_ = self.hierarchy_.center_indices[: self.n_clusters]
-        self.cluster_centers_ = rows[self.center_indices_]
+        self.cluster_centers_ = np.asarray(rows[self.center_indices_], dtype=np.float64)
         self._n_features_out = int(self.n_clusters)
         self._held = RowLog.from_fit(rows, weight, clustering.row_order)
         self._recipe = clone(self)

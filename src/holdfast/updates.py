@@ -142,7 +142,8 @@ class ChangingRows:
     @cached_property
     def cluster_centers_(self) -> NDArray[np.float64]:
         """The centers of the cut."""
-        centers: NDArray[np.float64] = self._held_rows()[0][self.center_indices_]
+        rows = self._held_rows()[0]
+        centers: NDArray[np.float64] = np.asarray(rows[self.center_indices_], dtype=np.float64)
         return centers
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -166,7 +167,7 @@ class ChangingRows:
                 rows: NDArray[np.float64] = validate_data(
                     self,
                     X,
-                    dtype=np.float64,
+                    dtype=self._dtypes,
                     order="C",
                     reset=reset,
                     ensure_all_finite="allow-nan" if gaps else True,
@@ -189,6 +190,12 @@ class ChangingRows:
                 "X overflows once it is scaled like the table that the model was fitted to."
             )
         return rows
+
+    @property
+    def _dtypes(self) -> list[type[np.floating]] | type[np.floating]:
+        """What rows are converted to: means take 32-bit rows as they are."""
+        means = getattr(self, "method", None) == "means" and getattr(self, "table_", None) is None
+        return [np.float64, np.float32] if means else np.float64
 
     def _check_held(self) -> None:
         if "_held" not in vars(self):

@@ -120,6 +120,43 @@ def test_any_chunks_of_an_array(method, chunks):
     np.testing.assert_array_equal(labels.compute(), expected.predict(ROWS))
 
 
+def test_weights_are_repeats(tmp_path):
+    weight = np.arange(len(ROWS)) % 4
+    expected = fit_chunks(HierarchicalKMedian(6), [(ROWS, weight)])
+    array = da.from_array(ROWS, chunks=(700, 2))
+    weights = da.from_array(weight, chunks=333)
+    assert digest(distributed.fit(HierarchicalKMedian(6), array, sample_weight=weights)) == digest(
+        expected
+    )
+    weighted = FRAME.assign(times=weight)
+    frame = dd.from_pandas(weighted, npartitions=5)
+    found = distributed.fit(HierarchicalKMedian(6), frame, sample_weight="times")
+    assert digest(found) == digest(expected)
+    assert list(found.feature_names_in_) == NAMES
+    two = distributed.fit(HierarchicalKMedian(6), frame, columns=NAMES[:2], sample_weight="times")
+    assert two.n_features_in_ == 2
+    weighted.to_parquet(tmp_path / "all.parquet", index=False)
+    paths = [tmp_path / "all.parquet"]
+    found = distributed.fit(HierarchicalKMedian(6), paths, sample_weight="times")
+    assert digest(found) == digest(expected)
+
+
+def test_wrong_weights_are_named():
+    array = da.from_array(ROWS, chunks=(700, 2))
+    model = HierarchicalKMedian(6)
+    with pytest.raises(TypeError, match="must be a dask.array for this X; got str"):
+        distributed.fit(model, array, sample_weight="times")
+    with pytest.raises(ValueError, match=r"shape \(4000,\).*got Array of shape \(3,\)"):
+        distributed.fit(model, array, sample_weight=da.ones(3))
+    frame = dd.from_pandas(FRAME, npartitions=2)
+    with pytest.raises(TypeError, match="name of a column for this X; got Array"):
+        distributed.fit(model, frame, sample_weight=da.ones(4000))
+    with pytest.raises(ValueError, match="'times' of weights"):
+        distributed.fit(model, frame, sample_weight="times")
+    with pytest.raises(ValueError, match="whole numbers"):
+        distributed.fit(model, array, sample_weight=da.full(4000, 0.5))
+
+
 @pytest.mark.parametrize("n", [1, 4, 30])
 def test_any_partitions_of_a_dataframe(n):
     frame = dd.from_pandas(FRAME.set_index(np.arange(4000) * 2), npartitions=n)

@@ -33,6 +33,7 @@ def fit(
     X: Any,
     *,
     columns: Iterable[str] | None = None,
+    sample_weight: Any = None,
     max_cells: int = MAX_CELLS,
 ) -> HierarchicalKMedian:
     """Fit on the active Dask cluster, or with Dask's threads where there is none.
@@ -49,6 +50,9 @@ def fit(
         Paths are those of Parquet files that all workers can read.
     columns : iterable of str, default=None
         Which columns of a dataframe or of files count; all by default.
+    sample_weight : str or dask.array.Array of shape (n_rows,), default=None
+        How often each row counts: the name of a column of a dataframe or of files, or an array for
+        an array. Whole numbers of at least 0.
     max_cells : int, default=2097152
         At most so many distinct rows travel and are clustered; see
         :func:`holdfast.fit_chunks`.
@@ -61,8 +65,11 @@ def fit(
     named = None if columns is None else tuple(columns)
     recipe = clone(estimator)
     cap = build_cap(seed_from(estimator.random_state), max_cells)
-    partitions = list_partitions(X, named)
-    parts = [delay(sketch_partition, partition, named, recipe, cap) for partition in partitions]
+    partitions = list_partitions(X, named, sample_weight)
+    weight = sample_weight if isinstance(sample_weight, str) else None
+    parts = [
+        delay(sketch_partition, partition, named, recipe, cap, weight) for partition in partitions
+    ]
     while len(parts) > 1:
         groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
         parts = [delayed(merge_parts, pure=False)(group) for group in groups]
@@ -82,9 +89,11 @@ def sketch_partition(
     columns: tuple[str, ...] | None,
     recipe: HierarchicalKMedian,
     cap: Cap,
+    sample_weight: str | None = None,
 ) -> PartSketch:
     """Sketch one partition, on the worker that has it."""
-    sketch, first = sketch_source(read_partition(place, rows, columns), recipe, cap)
+    chunks = read_partition(place, rows, columns, sample_weight)
+    sketch, first = sketch_source(chunks, recipe, cap)
     return PartSketch(first, sketch)
 
 

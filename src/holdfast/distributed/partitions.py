@@ -43,24 +43,57 @@ def kind_of(X: Any) -> str:
     )
 
 
-def list_partitions(X: Any, columns: Iterable[str] | None) -> list[Partition]:
-    """Partitions in the order of the rows; nothing is read yet."""
+def list_partitions(
+    X: Any, columns: Iterable[str] | None, sample_weight: Any = None
+) -> list[Partition]:
+    """List partitions in the order of the rows; nothing is read yet.
+
+    Weights are the name of a column, or for an array another array: each task then gives a pair.
+    """
     kind = kind_of(X)
+    if sample_weight is not None and isinstance(sample_weight, str) == (kind == "array"):
+        expected = "a dask.array" if kind == "array" else "the name of a column"
+        raise TypeError(
+            f"sample_weight must be {expected} for this X; got {type(sample_weight).__name__}."
+        )
     if kind == "paths":
         return [Partition(os.fspath(path), os.fspath(path)) for path in X]
     if kind == "array":
         tasks = X.rechunk({1: -1}).to_delayed().ravel().tolist()
+        if sample_weight is not None:
+            tasks = _pair_with_weights(X, tasks, sample_weight)
     else:
-        tasks = (X if columns is None else X[list(columns)]).to_delayed()
+        wanted = (
+            None if columns is None else [*columns, *([sample_weight] if sample_weight else [])]
+        )
+        tasks = (X if wanted is None else X[wanted]).to_delayed()
     return [Partition(f"partition {i}", task) for i, task in enumerate(tasks)]
 
 
+def _pair_with_weights(X: Any, tasks: list[Delayed], weight: Any) -> list[Delayed]:
+    if not hasattr(weight, "rechunk") or weight.shape != X.shape[:1]:
+        raise ValueError(
+            f"sample_weight must be a dask.array of shape ({X.shape[0]},), one weight per row; got "
+            f"{type(weight).__name__} of shape {getattr(weight, 'shape', None)}."
+        )
+    weights = weight.rechunk((X.chunks[0],)).to_delayed().ravel().tolist()
+    return [delayed(pair)(*both) for both in zip(tasks, weights, strict=True)]
+
+
+def pair(rows: Any, weight: Any) -> tuple[Any, Any]:
+    """Put rows and their weights together, where both lie."""
+    return rows, weight
+
+
 def read_partition(
-    place: str, rows: Any, columns: tuple[str, ...] | None, chunk_rows: int = CHUNK_ROWS
+    place: str,
+    rows: Any,
+    columns: tuple[str, ...] | None,
+    sample_weight: str | None = None,
 ) -> Iterator[Chunk]:
     """Chunks of a partition, where it lies: a path is read in parts."""
     first: Chunk | None = None
-    source = Source(lambda: [rows], True, columns, chunk_rows)
+    source = Source(lambda: [rows], True, columns, CHUNK_ROWS, sample_weight)
     for chunk in source.split(place, rows):
         first = check_like(chunk, first)
         check_finite(chunk)
