@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pyarrow.csv
 
-from holdfast.cli import app
+from holdfast.cli import app, report
 from holdfast.report import Report
 from holdfast_paper.claims import Verdict
 from holdfast_paper.flow import Reproduction
@@ -28,6 +28,11 @@ def test_report_writes_the_page_and_prints_the_verdict(holdfast, people, folder,
     monkeypatch.setattr("holdfast.report.build_report", lambda *_, **__: Report(record["report"]))
     shown = holdfast(*use, "--force")
     assert shown.out == record["report"]["verdict"]["sentence"] + "\n"
+
+
+def test_page_repeats_the_command_without_folders():
+    shown = report._describe_command(["report", "/home/ann/secret/a b.csv", "-k", "4", "x/y.csv"])
+    assert shown == "holdfast report 'a b.csv' -k 4 x/y.csv"
 
 
 def test_report_without_rows_names_none(holdfast, people, folder):

@@ -31,6 +31,7 @@ __all__ = [
     "ModelFile",
     "OutputOptions",
     "ReadOptions",
+    "ReportMeasureOptions",
     "Seed",
     "Weights",
     "check_counts",
@@ -129,6 +130,17 @@ class MeasureOptions:
     repeats: Annotated[int, _option("--repeats", min=1, help="Seeds per random method.")] = 5
     seed: Seed = 0
     jobs: Jobs = -1
+
+
+@dataclass(frozen=True)
+class ReportMeasureOptions(MeasureOptions):
+    """How carefully stability is measured for a page: `build_report` has the same defaults."""
+
+    trials: Annotated[int, _option("--trials", min=2, help="Perturbed tables per number.")] = 15
+    repeats: Annotated[int, _option("--repeats", min=1, help="Seeds per random method.")] = 4
+    full: Annotated[
+        bool, _option("--full", help="Measure on all rows, not on a sample of 1,000.")
+    ] = False
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from holdfast.cli.options import (
     DisplayOptions,
     Epsilon,
     Force,
-    MeasureOptions,
     MethodOption,
     ReadOptions,
+    ReportMeasureOptions,
     check_method,
     check_seed,
     parse_amounts,
@@ -40,7 +40,7 @@ def report(
     data: DataFile,
     read: ReadOptions,
     column: ColumnOptions,
-    how: MeasureOptions,
+    how: ReportMeasureOptions,
     display: DisplayOptions,
     clusters: Annotated[
         int,
@@ -62,7 +62,7 @@ def report(
         typer.Option(
             "--delete", metavar="N,N%,...", help="How many rows to remove: numbers or fractions."
         ),
-    ] = "1,1%,5%,10%,20%",
+    ] = "1,5%,20%",
     title: Annotated[
         str | None,
         typer.Option("--title", help="Title of the page; by default the name of the file."),
@@ -94,9 +94,10 @@ def report(
         "delete": parse_amounts(delete),
         "trials": how.trials,
         "repeats": how.repeats,
+        "full": how.full,
         "rows": not no_rows,
         "title": title or Path(data).name,
-        "command": shlex.join(["holdfast", *sys.argv[1:]]),
+        "command": _describe_command(sys.argv[1:]),
         "n_jobs": how.jobs,
         "random_state": how.seed,
     }
@@ -111,6 +112,12 @@ def report(
     else:
         console.show_line(page.verdict)
         console.notice(f"wrote {out}")
+
+
+def _describe_command(arguments: list[str]) -> str:
+    """Repeat the command without folders: the page may be sent to people who should not see them."""
+    shown = [Path(word).name if Path(word).is_absolute() else word for word in arguments]
+    return shlex.join(["holdfast", *shown])
 
 
 def _build(
