@@ -1,6 +1,6 @@
 """``holdfast fit``: a table -> labels, and a model for later."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -279,7 +279,6 @@ def _fit_parts(
     """Fit a file in parts, and write labels as a stream."""
     import numpy as np
 
-    from holdfast.chunks import fit_chunks
     from holdfast.storage.model import TableRecord
 
     check_parts(data, out)
@@ -297,15 +296,7 @@ def _fit_parts(
             id=column.id, weights=weights, columns=columns,
         )  # fmt: skip
 
-    with console.progress(f"reading {data}") as progress, input_errors():
-
-        def read_rows() -> Iterator[Any]:
-            for part in prepare(progress, f"reading {data}"):
-                yield part.rows if weights is None else (part.rows, part.weight)
-            if callable(progress):
-                progress("clustering", 0.0, None)
-
-        fit_chunks(estimator.set_params(verbose=progress), read_rows)
+    _fit_chunks(estimator, prepare, data, weights is not None, console)
     capped = estimator._held.extent is not None
     if capped:
         console.notice(
@@ -330,6 +321,26 @@ def _fit_parts(
         console.show_json(record)
     else:
         console.show_line(f"labeled {n_rows:,} rows: {out}")
+
+
+def _fit_chunks(
+    estimator: "HierarchicalKMedian",
+    prepare: "Callable[[Any, str], Iterator[Dataset]]",
+    data: str,
+    weighted: bool,
+    console: Console,
+) -> None:
+    from holdfast.chunks import fit_chunks
+
+    with console.progress(f"reading {data}") as progress, input_errors():
+
+        def read_rows() -> Iterator[Any]:
+            for part in prepare(progress, f"reading {data}"):
+                yield (part.rows, part.weight) if weighted else part.rows
+            if callable(progress):
+                progress("clustering", 0.0, None)
+
+        fit_chunks(estimator.set_params(verbose=progress), read_rows)
 
 
 def _prepare_parts(
