@@ -42,11 +42,11 @@ BAD_ROWS: dict[str, tuple[Any, type[Exception], list[str]]] = {
     "infinity": (rows_with(np.inf), ValueError, ["X", "infinity"]),
     "minus infinity": (rows_with(-np.inf), ValueError, ["X", "infinity"]),
     "complex": (ROWS + 1j, ValueError, ["Complex data not supported"]),
-    "words": (rows_with("far", object), ValueError, ["X must be numbers", "'far'", "encode"]),
+    "words": (rows_with("far", object), ValueError, ["X must be numeric", "'far'", "encode"]),
     "array of words": (
         np.array([["a", "b"], ["c", "d"]]),
         ValueError,
-        ["X must be numbers", "'a'", "encode"],
+        ["X must be numeric", "'a'", "encode"],
     ),
     "sparse matrix": (sparse.csr_matrix(ROWS), TypeError, ["Sparse data", "X", "dense"]),
     "sparse array": (sparse.coo_array(ROWS), TypeError, ["Sparse data", "X", "dense"]),
@@ -91,9 +91,9 @@ BAD_PARAMETERS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "n_clusters string": ({"n_clusters": "2"}, ["n_clusters", "got '2'", "integer"]),
     "n_clusters None": ({"n_clusters": None}, ["n_clusters", "got None", "integer"]),
     "n_clusters > rows": ({"n_clusters": 11}, ["n_clusters", "11", "at most", "10"]),
-    "epsilon negative": ({"epsilon": -1e-9}, ["epsilon", "got -1e-09", "at least 0"]),
-    "epsilon minus infinity": ({"epsilon": -np.inf}, ["epsilon", "-inf", "at least 0"]),
-    "epsilon NaN": ({"epsilon": np.nan}, ["epsilon", "got nan", "at least 0"]),
+    "epsilon negative": ({"epsilon": -1e-9}, ["epsilon", "got -1e-09", "non-negative"]),
+    "epsilon minus infinity": ({"epsilon": -np.inf}, ["epsilon", "-inf", "non-negative"]),
+    "epsilon NaN": ({"epsilon": np.nan}, ["epsilon", "got nan", "non-negative"]),
     "epsilon string": ({"epsilon": "1"}, ["epsilon", "got '1'", '"auto"']),
     "epsilon Auto": ({"epsilon": "Auto"}, ["epsilon", "got 'Auto'", '"auto"']),
     "epsilon bool": ({"epsilon": True}, ["epsilon", "got True", "number"]),
@@ -394,7 +394,7 @@ def test_cut_beyond_the_rows_of_positive_weight_says_so():
     assert "weight" in str(caught.value)
 
 
-# Rows that the grid cannot tell apart
+# Rows that the grid cannot can resolve
 
 
 @pytest.mark.parametrize(
@@ -411,7 +411,7 @@ def test_cut_beyond_the_rows_of_positive_weight_says_so():
 @pytest.mark.parametrize("epsilon", [0, 1.0])
 def test_rows_that_the_grid_merges_are_counted(column: list[float], count: int, epsilon: float):
     rows = np.array(column)[:, None]
-    with pytest.warns(UserWarning, match=rf"^{count} row.* of X.*tell apart") as caught:
+    with pytest.warns(UserWarning, match=rf"^{count} row.* of X.*can resolve") as caught:
         hierarchy = HierarchicalKMedian(1, method="tree", epsilon=epsilon).fit(rows).hierarchy_
     assert len(caught) == 1
     # They are repeats: still one cluster each in the last cut.
@@ -421,7 +421,7 @@ def test_rows_that_the_grid_merges_are_counted(column: list[float], count: int, 
 
 
 def test_warning_points_at_the_caller():
-    with pytest.warns(UserWarning, match="tell apart") as caught:
+    with pytest.warns(UserWarning, match="can resolve") as caught:
         HierarchicalKMedian(1, method="tree").fit([[0.0], [1e-30], [1.0]])
     assert caught[0].filename == __file__
 

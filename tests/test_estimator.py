@@ -257,7 +257,7 @@ def test_more_clusters_than_candidates_is_an_error_that_names_them():
         estimator.fit(ROWS)
     assert not hasattr(estimator, "hierarchy_")
     fitted = estimator.set_params(n_clusters=20).fit(ROWS)
-    with pytest.raises(ValueError, match=r"from 1 to 20.*max_centers stopped it.*got 21"):
+    with pytest.raises(ValueError, match=r"from 1 to 20.*limited by max_centers.*got 21"):
         fitted.hierarchy_.cut(21)
 
 

@@ -235,7 +235,7 @@ BAD_UPDATES = {
     "NaN": ([[np.nan, 1.0]], None, "NaN"),
     "other columns": ([[1.0, 2.0, 3.0]], None, "3 features.*expecting 2"),
     "no rows": (np.empty((0, 2)), None, "minimum of 1"),
-    "fractional weight": ([[1.0, 2.0]], [0.5], "whole numbers.*0.5 at row 0.*fit anew"),
+    "fractional weight": ([[1.0, 2.0]], [0.5], "integers.*0.5 at row 0.*use fit"),
     "negative weight": ([[1.0, 2.0]], [-1.0], "from 0"),
     "too many weights": ([[1.0, 2.0]], [1.0, 1.0], r"shape \(1,\)"),
 }
@@ -282,11 +282,11 @@ def test_parameters_are_checked_at_the_update(parameters, rows, message):
 def test_fractional_weights_of_a_fit_cannot_be_updated():
     model = HierarchicalKMedian(3, method="tree").fit(ROWS, sample_weight=np.linspace(0.1, 2.0, 60))
     for call in (model.partial_fit, model.forget):
-        check_untouched(model, lambda call=call: call(ROWS[:1]), ValueError, "whole numbers")
+        check_untouched(model, lambda call=call: call(ROWS[:1]), ValueError, "must be integers")
 
 
 def test_model_without_rows_says_so():
-    with pytest.raises(NotFittedError, match="no rows yet"):
+    with pytest.raises(NotFittedError, match="no rows to forget"):
         HierarchicalKMedian(method="tree").forget(ROWS)
     model = HierarchicalKMedian(3, method="tree").fit(ROWS).forget(ROWS)
     with pytest.raises(NotFittedError, match="All rows were forgotten"):

@@ -1,6 +1,6 @@
 """holdfast: hierarchical clustering that stays put.
 
-The public names load on first use, so that ``import holdfast`` itself imports nothing heavy.
+Public names are loaded on first use, so ``import holdfast`` is fast.
 """
 
 import gc
@@ -71,11 +71,11 @@ def __getattr__(name: str) -> Any:
 
 
 def _import_without_collecting(module: str) -> ModuleType:
-    """Import a module while the garbage collector rests.
+    """Import a module with the garbage collector disabled.
 
-    scikit-learn and numba make hundreds of thousands of objects that stay; looking for garbage
-    among them is a tenth of the time until the first result. Freezing and unfreezing moves them to
-    the oldest generation, where the next collections leave them alone.
+    scikit-learn and numba create hundreds of thousands of permanent objects. Searching them for
+    garbage would take a tenth of the time until the first result. Freezing and unfreezing moves
+    them to the oldest generation, which the next collections skip.
     """
     if not gc.isenabled():
         return import_module(module)
@@ -83,7 +83,7 @@ def _import_without_collecting(module: str) -> ModuleType:
     try:
         return import_module(module)
     finally:
-        if not gc.get_freeze_count():  # else somebody's frozen objects would thaw
+        if not gc.get_freeze_count():  # otherwise, objects that the user froze would thaw
             gc.freeze()
             gc.unfreeze()
         gc.enable()

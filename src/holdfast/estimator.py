@@ -1,4 +1,4 @@
-"""HierarchicalKMedian: the scikit-learn estimator. Validates, then calls the pipeline."""
+"""HierarchicalKMedian, the scikit-learn estimator: validates, then calls the pipeline."""
 
 import os
 from functools import cached_property
@@ -33,15 +33,15 @@ __all__ = ["HierarchicalKMedian", "load"]
 class HierarchicalKMedian(
     ChangingRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
-    """Nested k-median clustering that hardly moves when rows come and go.
+    """Nested k-median clustering that hardly changes when rows are added or removed.
 
-    Builds one hierarchy for every number of clusters at once: an ordered list of centers (rows of
-    `X`), each of which splits one cluster in two. Cluster t keeps its name in every cut.
+    One fit gives the clusters for every k. Centers are rows of `X`, in a fixed order, and each
+    center splits one cluster in two. Cluster t keeps its label in every cut.
 
-    The result is a function of the rows, their weights, the parameters and the seed. It does not
-    depend on the order of the rows or the number of threads, because every random number is a hash
-    of the seed and of the row or cell it belongs to. Columns are compared by distance: standardize
-    columns that are measured in different units.
+    The result is a function of the rows, their weights, the parameters and the random state. It
+    does not depend on the order of the rows or the number of threads, because every random number
+    is a hash of the seed and of the row or cell it belongs to. Standardize columns that are
+    measured in different units.
 
     Parameters
     ----------
@@ -50,69 +50,72 @@ class HierarchicalKMedian(
     method : {"means", "medoids", "tree"}, default="means"
         How clusters are split.
 
-        - "means": between two means, on all rows. The lowest cost and the best choice for most
-          data.
-        - "medoids": between two rows, by the k-median cost itself. Slower, with a proven bound on
-          how much it moves.
-        - "tree": Algorithm 2 of [LHBP25]_ on a randomly shifted grid. Near-linear, with the
-          paper's bounds on cost and movement; ``epsilon=0`` is CLNSS [CLNSS21]_. Costs more in
-          more than a few dimensions.
+        - "means" splits between the means of two groups of rows. It has the lowest cost and suits
+          most data.
+        - "medoids" splits between two rows, by the k-median cost itself. It is slower and has a
+          proven bound on movement.
+        - "tree" is Algorithm 2 of [LHBP25]_ on a randomly shifted grid. It is near-linear and has
+          the paper's bounds on cost and movement. Its cost is higher in more than a few
+          dimensions. With ``epsilon=0`` it is CLNSS [CLNSS21]_.
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
-        The distance between rows. "manhattan" and "cosine" need ``method="medoids"``.
+        The distance between rows. Means support "euclidean" and "cosine", medoids support all, and
+        the tree supports "euclidean".
     epsilon : float or "auto", default="auto"
-        How random the choice of splits is. 0 always takes the best split, infinity any. The proven
-        bound on movement falls with epsilon, measured movement need not: see
-        :func:`holdfast.tune_epsilon`. "auto" is 0.01 for means, 0.05 for medoids and 1.0, the
-        choice of [LHBP25]_, for the tree.
+        How random the choice of splits is. 0 always takes the best split; infinity ignores the
+        cost. The proven bound on movement falls as epsilon grows, but the measured movement may
+        not; see :func:`holdfast.tune_epsilon`. "auto" is 0.001 for means, 0.05 for
+        medoids and 1.0, the value of [LHBP25]_, for the tree.
     max_centers : int or "all", default=None
-        Stop after this many centers. None stops at 256 (or `n_clusters`, if that is more) for
-        means and medoids, and goes down to single rows for the tree. "all" goes down to single
-        rows, or for medoids to 4,096 candidate rows.
+        The largest number of clusters in the hierarchy. None stops at 256 (or `n_clusters`, if
+        that is more) for means and medoids, and at single rows for the tree. "all" stops at single
+        rows; medoids stop at 4,096 candidate rows.
     random_state : int, RandomState or None, default=0
-        Gives one 64-bit seed. The default gives the same result every time.
+        Determines one 64-bit seed. The default gives the same result every time.
     verbose : bool or callable, default=False
-        Whether to write progress to standard error in fits of more than two seconds. A function is
-        called with what is being done, how much is done, and how much there is (or None).
+        Whether to print progress to standard error if a fit takes more than two seconds. A
+        callable receives the name of the current step, the work done, and the total work (or
+        None).
 
     Attributes
     ----------
     hierarchy_ : Hierarchy
         All cuts, costs and centers.
     labels_ : ndarray of shape (n_rows,), dtype int32
-        ``hierarchy_.cut(n_clusters)``, one for each of `rows_`.
+        Label of each of `rows_`: ``hierarchy_.cut(n_clusters)``.
     rows_ : ndarray of shape (n_rows, n_features), dtype float64
-        After `fit` the rows of `X` in their order; after `partial_fit` or `forget` the distinct
-        rows that are left, sorted by the first column, then the second, and so on.
+        After `fit`, the rows of `X` in their order. After `partial_fit` or `forget`, the distinct
+        remaining rows, sorted by the first column, then the second, and so on.
     row_weights_ : ndarray of shape (n_rows,), dtype float64
-        How much each of them counts.
+        Weight of each of `rows_`.
     cluster_centers_ : ndarray of shape (n_clusters, n_features), dtype float64
-        Centers of the cut.
+        Centers of the clusters.
     center_indices_ : ndarray of shape (n_clusters,), dtype int64
-        Which of `rows_` they are.
+        Indices of the centers in `rows_`.
     epsilon_ : float
-        The value used.
+        The value of epsilon that was used.
     seed_ : int
-        The seed that came out of `random_state`.
+        The seed that was derived from `random_state`.
     reach_ : float
-        The largest distance of a row of the fit to the center of its cluster; see `predict`.
+        The largest distance from a row of the fit to the center of its cluster; see `predict`.
     table_ : TableRecord or None
-        For a model that was fitted to a table by the command line: how its columns are prepared,
-        and the ids of its rows. `predict`, `transform`, `score`, `partial_fit` and `forget` then
-        take rows in the units of the table.
+        For a model that the command line fitted to a table: how columns are prepared, and the ids
+        of the rows. `predict`, `transform`, `score`, `partial_fit` and `forget` then expect rows in
+        the units of the table.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of columns seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where all of them are strings.
+        Names of the columns, if all of them are strings.
 
     Notes
     -----
-    Time O(n d + n log n) at fixed precision, about 250 bytes of memory a row beyond the input.
-    A copy of the rows and their order are kept, for `partial_fit` and `forget`.
-    Rows closer than 2^-63 of the data's diameter count as repeats, with a warning.
+    The tree takes O(n d + n log n) time at fixed precision and about 250 bytes of memory per row
+    beyond the input. It treats rows closer than 2^-63 of the data's diameter as repeats, with a
+    warning. For `partial_fit` and `forget`, the estimator keeps a reference to the rows and their
+    order.
 
-    Not for data in which clusters are separated by shape or density rather than distance, and not
-    where the lowest k-median cost matters more than stability: in more than a few dimensions the
-    tree pays for its speed.
+    Do not use this estimator if clusters differ by shape or density rather than by distance. Do not
+    use the tree in more than a few dimensions if a low k-median cost matters more than stability or
+    speed.
 
     References
     ----------
@@ -158,11 +161,11 @@ class HierarchicalKMedian(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Any integer or floating dtype and memory order; pandas, polars and pyarrow tables too.
+                Any integer or floating dtype and memory order, or a pandas, polars or pyarrow table.
         y : Ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative. An integer weight equals repeated rows; a row of weight 0 takes no part
-            and is labelled as `predict` would.
+            Non-negative. An integer weight equals repeated rows. A row of weight 0 does not affect
+            the fit and is labeled as by `predict`.
 
         Returns
         -------
@@ -171,8 +174,8 @@ class HierarchicalKMedian(
         Raises
         ------
         MemoryError
-            With advice. After this as after any other error, and after Ctrl-C, the estimator is as
-            it was before.
+            If there is not enough memory; the message says what to do. After any error, and after
+            Ctrl-C, the estimator is unchanged.
         """
         before = dict(self.__dict__)
         try:
@@ -196,9 +199,9 @@ class HierarchicalKMedian(
         self.hierarchy_ = clustering.hierarchy
         if self.hierarchy_.n_centers < self.n_clusters:
             raise ValueError(
-                f'n_clusters must be at most {settings.max_candidates} for method="{self.method}", '
-                f"which chooses centers among that many rows; got n_clusters={self.n_clusters}. "
-                'Use method="tree".'
+                f"n_clusters must be at most {settings.max_candidates} for "
+                f'method="{self.method}", the number of rows among which it chooses centers; got '
+                f'n_clusters={self.n_clusters}. Use method="means" or method="tree".'
             )
         self.labels_ = self.hierarchy_.cut(self.n_clusters)
         self.center_indices_ = self.hierarchy_.center_indices[: self.n_clusters]
@@ -208,20 +211,19 @@ class HierarchicalKMedian(
         self._recipe = clone(self)
 
     def predict(self, X: ArrayLike, *, unknown: int | None = None) -> NDArray[np.int32]:
-        """Label rows as if they had been there, without moving any center.
+        """Predict the labels of rows.
 
-        Rows of the fit keep their labels, as long as `n_clusters` is at most the number of distinct
-        rows. For means and medoids, the nested splits are replayed. For the tree, the smallest
-        labeled cell that contains a row decides; rows outside all cells get label 0, with a
-        warning.
+        Rows of the fit get their fitted labels if `n_clusters` is at most the number of distinct
+        rows. Means and medoids replay the nested splits. The tree uses the smallest labeled cell
+        that contains a row; rows outside all cells get label 0, with a warning.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         unknown : int, default=None
-            Label for rows that lie farther out than anything in the fit: rows whose distance to the
-            center of their cluster is more than `reach_`, and for the tree also rows outside all
-            cells. -1 is a good choice. None labels every row with a cluster.
+            Label for rows that lie farther out than all rows of the fit. These are rows whose
+            distance to the center of their cluster is more than `reach_` and, for the tree, rows
+            outside all cells. -1 is a good choice. None labels every row with a cluster.
 
         Returns
         -------
@@ -237,7 +239,7 @@ class HierarchicalKMedian(
             if outside.any():
                 warn_user(
                     f"{np.count_nonzero(outside)} of {rows.shape[0]} rows lie outside all cells of "
-                    "the tree and get label 0. Pass unknown=-1 to mark such rows."
+                    "the tree and get label 0. Use unknown=-1 to mark such rows."
                 )
             return labels
         distance = distance_to_own(rows, self.cluster_centers_, labels, self._fitted_metric)
@@ -245,7 +247,7 @@ class HierarchicalKMedian(
         return labels
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Distances to the centers of the cut, by `metric`.
+        """Compute the distances to the centers of the clusters.
 
         Parameters
         ----------
@@ -261,7 +263,7 @@ class HierarchicalKMedian(
     def score(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Minus the k-median cost of `X`: the sum of distances, by `metric`, to the nearest center.
+        """Return the negative k-median cost: minus the sum of distances to the nearest center.
 
         Parameters
         ----------
@@ -280,24 +282,24 @@ class HierarchicalKMedian(
 
     @cached_property
     def reach_(self) -> float:
-        """The largest distance of a row of the fit to the center of its cluster."""
+        """The largest distance from a row of the fit to the center of its cluster."""
         rows, weight = self._held_rows()
         distance = distance_to_own(rows, self.cluster_centers_, self.labels_, self._fitted_metric)
         return float(distance[weight > 0.0].max())
 
     def save(self, path: str | os.PathLike[str], *, include_rows: bool = True) -> None:
-        """Write the fitted model to a file, for :func:`holdfast.load`.
+        """Save the fitted model to a file that :func:`holdfast.load` reads.
 
-        The file is written whole or not at all. It holds plain arrays and JSON, with checksums and
-        without pickle; docs/file_format.md describes every byte.
+        The file is either complete or not written at all. It contains plain arrays and JSON with
+        checksums, and no pickle; see docs/file_format.md.
 
         Parameters
         ----------
         path : str or path-like
-            The file to write or replace; ``.holdfast`` is a good suffix.
+            The file to create or replace. ``.holdfast`` is a good suffix.
         include_rows : bool, default=True
-            Whether to store the rows. Without them the model predicts and cuts, but can no longer
-            be updated. The centers, which are rows, are stored in any case.
+            Whether to save the rows. Without them, the loaded model can predict and cut, but not
+            be updated. The centers, which are rows, are always saved.
         """
         check_is_fitted(self)
         write_model(path, self._to_record(include_rows))
@@ -328,7 +330,7 @@ class HierarchicalKMedian(
         )
 
     def _known_centers(self) -> NDArray[np.float64] | None:
-        """Centers of the cut; None for a model of format 1 that was stored without rows."""
+        """Centers of the clusters; None for a model of format 1 that was saved without rows."""
         if "_held" not in vars(self) and "cluster_centers_" not in vars(self):
             return None
         return np.asarray(self.cluster_centers_, dtype=np.float64)
@@ -337,7 +339,7 @@ class HierarchicalKMedian(
     def _from_record(cls, record: ModelRecord) -> Self:
         hierarchy, given = record.hierarchy, dict(record.parameters)
         locator: Any = hierarchy.locator
-        if not given:  # a hierarchy alone
+        if not given:  # a hierarchy without a model
             method = (
                 "tree"
                 if not hasattr(locator, "rivals")
@@ -365,13 +367,13 @@ class HierarchicalKMedian(
         return model
 
     def _repr_html_inner(self) -> str:
-        """Show scikit-learn's diagram, and below it what was found."""
+        """Show the diagram of scikit-learn and, below it, the hierarchy."""
         html = str(super()._repr_html_inner())
         return html + self.hierarchy_._repr_html_() if "hierarchy_" in vars(self) else html
 
     @property
     def _fitted_metric(self) -> Any:
-        """The metric of the hierarchy, whatever the parameter is set to by now."""
+        """The metric of the hierarchy, even if the parameter was changed after the fit."""
         return METRICS[getattr(self.hierarchy_.locator, "metric", 0)]
 
     def _settings_for(
@@ -380,35 +382,35 @@ class HierarchicalKMedian(
         weight: NDArray[np.float64] | None = None,
         seed: int | None = None,
     ) -> Settings:
-        """Check the parameters against validated rows, and turn them into the pipeline's."""
+        """Check the parameters against validated rows, and convert them for the pipeline."""
         return settings_for(self, rows, weight, seed)
 
 
 def load(path: str | os.PathLike[str]) -> HierarchicalKMedian:
-    """Load a fitted model that was saved.
+    """Load a fitted model from a file.
 
-    The model predicts and cuts as before, bit for bit, and takes updates if its rows were stored.
-    Loading never executes anything from the file. A damaged, truncated or crafted file gives one
-    clear error, in time and memory bounded by the size of the file. Loading does not tell who wrote
-    a file: a well-formed one from a stranger can hold any clusters.
+    The model gives the same results as before, bit for bit, and can be updated if its rows were
+    saved. Loading never executes anything from the file. A damaged, truncated or crafted file
+    raises one clear error, in time and memory bounded by the size of the file. Loading cannot tell
+    who wrote a file: a valid file from a stranger can contain any clusters.
 
     Parameters
     ----------
     path : str or path-like
-        A file written by :meth:`HierarchicalKMedian.save` or by ``holdfast fit --model``, in this
-        or any earlier version.
+        A file written by :meth:`HierarchicalKMedian.save` or ``holdfast fit --model``, in this or
+        any earlier version.
 
     Returns
     -------
     HierarchicalKMedian
-        Fitted.
+        The fitted model.
 
     Raises
     ------
     holdfast.storage.archive.DamagedFile
-        A ValueError that says what is wrong with the file and what to do.
+        If the file is not valid. This is a ValueError that says what is wrong and what to do.
     OSError
-        If there is no file to read.
+        If the file cannot be read.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What users choose -> what the pipeline runs with: every parameter checked once."""
+"""Parameters of the estimator -> settings of the pipeline, each checked once."""
 
 import contextlib
 import math
@@ -33,34 +33,34 @@ METRICS: dict[str, tuple[Metric, ...]] = {
     "medoids": ("euclidean", "manhattan", "cosine"),
     "tree": ("euclidean",),
 }
-"""The distances that each method is defined for."""
+"""The metrics that each method supports."""
 
 AUTO_EPSILON = {"means": 0.001, "medoids": 0.05, "tree": 1.0}
-"""What ``epsilon="auto"`` stands for."""
+"""The value of ``epsilon="auto"`` for each method."""
 
 DEFAULT_CENTERS = 256
-"""Where means and medoids stop if `max_centers` is None."""
+"""The number of centers of means and medoids if `max_centers` is None."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that decides a hierarchy besides the rows.
+    """Everything besides the rows that determines a hierarchy.
 
     Attributes
     ----------
     seed : int
         64 bits.
     epsilon : float
-        0 is greedy, infinity uniform choice.
+        0 is the greedy choice, infinity the uniform one.
     max_centers : int
     method : {"means", "medoids", "tree"}
     metric : {"euclidean", "manhattan", "cosine"}
     max_candidates : int
-        Medoids only: centers are chosen among so many rows.
+        Medoids only: the number of rows among which centers are chosen.
     random_shift : bool
         Tree only: whether the grid is scaled and shifted at random.
     root_box : tuple of (corner, side) or None
-        Tree only, without a random shift: the root cube.
+        Tree without a random shift only: the root cube.
     """
 
     seed: int
@@ -81,7 +81,7 @@ def settings_for(
 ) -> Settings:
     """Check an estimator's parameters against validated rows.
 
-    A `seed` takes the place of `random_state`.
+    If `seed` is given, it replaces `random_state`.
     """
     n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
     check_integer("n_clusters", estimator.n_clusters)
@@ -118,12 +118,12 @@ def check_choices(estimator: Any, rows: NDArray[np.float64]) -> float:
         )
     if metric == "cosine" and not rows.any(axis=1).all():
         raise ValueError(
-            f"Row {int(np.argmin(rows.any(axis=1)))} of X is all zeros, which has no direction: "
-            'metric="cosine" is not defined for it. Remove such rows.'
+            f"Row {int(np.argmin(rows.any(axis=1)))} of X is all zeros; "
+            'metric="cosine" needs rows with a nonzero value. Remove such rows.'
         )
     if not (isinstance(estimator.verbose, bool | np.bool_) or callable(estimator.verbose)):
-        message = f"verbose must be True, False or a function; got {estimator.verbose!r}."
-        raise ValueError(message)  # noqa: TRY004 - scikit-learn's kind of error
+        message = f"verbose must be True, False or a callable; got {estimator.verbose!r}."
+        raise ValueError(message)  # noqa: TRY004 - scikit-learn raises ValueError here
     _check_max_centers(estimator, rows.shape[0])
     return _check_epsilon(estimator.epsilon, method)
 
@@ -154,12 +154,11 @@ def _check_epsilon(epsilon: Any, method: str) -> float:
         return AUTO_EPSILON[method]
     value = math.nan
     if isinstance(epsilon, Real) and not isinstance(epsilon, bool | np.bool_):
-        with contextlib.suppress(OverflowError):  # of an integer beyond all doubles
+        with contextlib.suppress(OverflowError):  # an integer too large for float64
             value = float(epsilon)
     if not value >= 0.0:
         raise ValueError(
-            f'epsilon must be a number of at least 0 (infinity included) or "auto"; '
-            f"got {epsilon!r}."
+            f'epsilon must be a non-negative number, infinity or "auto"; got {epsilon!r}.'
         )
     return value
 
@@ -176,7 +175,7 @@ def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.flo
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"sample_weight must be real numbers; got {type(sample_weight).__name__} that cannot "
-            "be converted."
+            "be converted to float64."
         ) from None
     if weight.shape != (n_rows,):
         raise ValueError(
@@ -185,9 +184,9 @@ def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.flo
     wrong = ~(np.isfinite(weight) & (weight >= 0.0))
     if wrong.any():
         raise ValueError(
-            f"sample_weight must be finite and non-negative; {wrong.sum()} values are not, the "
-            f"first is {weight[wrong.argmax()]} at row {wrong.argmax()}."
+            f"sample_weight must be finite and non-negative; got {wrong.sum()} values that are not, "
+            f"the first is {weight[wrong.argmax()]} at row {wrong.argmax()}."
         )
     if not weight.any():
-        raise ValueError("sample_weight must be positive for at least one row; all are zero.")
+        raise ValueError("sample_weight must be positive for at least one row; got only zeros.")
     return weight

@@ -1,4 +1,4 @@
-"""The whole data flow, from points to a hierarchy: one function a method."""
+"""The whole data flow, from points to a hierarchy: one function per method."""
 
 import math
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ Weights = NDArray[np.float64] | None
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """What comes out: the hierarchy, and the order that the rows were brought into for it."""
+    """The hierarchy, and the order in which the rows were sorted to build it."""
 
     hierarchy: Hierarchy
     row_order: RowOrder | None  # none: the method has no need of an order
@@ -51,10 +51,10 @@ def cluster_rows(
     extent: Extent | None = None,
     shown: ProgressOption = False,
 ) -> Hierarchy:
-    """Build the hierarchy of the rows of `X`, each counting as often as its weight says.
+    """Build the hierarchy of the rows of `X`, each counted by its weight.
 
-    Rows of weight 0 take no part and are labeled as `predict` would. `extent` is for rows that
-    stand for others (a capped sketch): the others place the grid. Means report their splits.
+    Rows of weight 0 do not affect the hierarchy and are labeled as by `predict`. If the rows
+    represent others (a capped sketch), `extent` describes the others, which determine the grid. Means report their splits.
     """
     return cluster_and_order(X, weight, settings, extent, shown).hierarchy
 
@@ -96,7 +96,7 @@ def _cluster_by_tree(
         _refuse_overflow(lower.min(), upper.max(), weight)
     _warn_of_merged(
         cells.n_merged,
-        "the grid can tell apart (2^-63 of the data's diameter, or the rounding of values)",
+        "the grid can resolve (2^-63 of the data's diameter, or the rounding of values)",
     )
     tree = build_tree(cells, grid, seed)
     centers = choose_centers(tree, settings.epsilon, settings.max_centers, seed)
@@ -158,7 +158,7 @@ def _cluster_by_means(
 
 @dataclass(frozen=True)
 class _Located:
-    """Distinct rows, brought to where distances neither overflow nor underflow."""
+    """Distinct rows, scaled so that distances neither overflow nor underflow."""
 
     locations: Locations
     metric: int
@@ -174,7 +174,7 @@ def _locate(X: Rows, weight: Weights, settings: Settings) -> _Located:
     locations = collect_locations(rows, weight, settings.seed, metric, exponent)
     merged = int(count_merged(read_only(X), locations.order, locations.start).sum())
     if settings.metric != "cosine":
-        _warn_of_merged(merged, "doubles can tell apart once the largest is scaled to 1")
+        _warn_of_merged(merged, "float64 can resolve if the largest value is scaled to 1")
     return _Located(locations, metric, exponent, merged)
 
 
@@ -187,7 +187,7 @@ def _assemble(
     locator: SplitLocator,
     settings: Settings,
 ) -> Clustering:
-    """Label all rows by replaying the splits, and add up what each cut costs."""
+    """Label all rows by replaying the splits, and compute the cost of each cut."""
     locations = found.locations
     label, costs = locator.replay(locations.rows[locations.first_rows], locations.weight)
     label[center] = np.arange(center.size)  # also where a distance has underflowed to 0
@@ -220,7 +220,7 @@ def _cluster_present(
     extent: Extent | None,
     shown: ProgressOption,
 ) -> Clustering:
-    """Cluster the rows of positive weight; label the others as `predict` would."""
+    """Cluster the rows of positive weight; label the others as by `predict`."""
     present = weight > 0.0
     clustering = cluster_and_order(X[present], weight[present], settings, extent, shown)
     hierarchy, numbers = clustering.hierarchy, np.flatnonzero(present)
@@ -238,8 +238,8 @@ def _cluster_present(
 def _refuse_overflow(lower: float, upper: float, weight: Weights) -> NoReturn:
     weights = "" if weight is None else f" and sample_weight goes up to {weight.max():g}"
     raise ValueError(
-        f"X spans values from {lower:g} to {upper:g}{weights}: the cost of "
-        "clustering them overflows a double. Rescale X or the weights."
+        f"X has values from {lower:g} to {upper:g}{weights}; their cost overflows float64. Rescale X "
+        "or the weights."
     )
 
 
@@ -248,6 +248,6 @@ def _warn_of_merged(n: int, limit: str) -> None:
         return
     rows = "1 row" if n == 1 else f"{n} rows"
     warn_user(
-        f"{rows} of X differ from another row by less than {limit}. They are clustered as "
-        "repeats of it. Remove outliers or rescale if that matters."
+        f"{rows} of X differ from another row by less than {limit}. They are treated as repeats "
+        "of that row. To separate them, remove outliers or rescale X."
     )

@@ -1,4 +1,4 @@
-"""Rows that come and go: `partial_fit`, `forget`, and results that wait until they are asked for."""
+"""Add and remove rows with `partial_fit` and `forget`; results are computed on first use."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -24,34 +24,34 @@ __all__ = ["ChangingRows", "HeldRows", "held_from_record", "hold_rows", "record_
 
 
 class HeldRows(Protocol):
-    """The rows that a model holds. Immutable."""
+    """The rows of a model. Immutable."""
 
     @property
     def extent(self) -> Extent | None:
-        """What places the grid, where it is not the rows of `content`."""
+        """What determines the position of the grid, if not the rows of `content`."""
 
     def add(self, sketch: Sketch) -> "HeldRows":
         """Add rows."""
 
     def remove(self, sketch: Sketch) -> "HeldRows":
-        """Remove rows, all of which must be there."""
+        """Remove rows, all of which must be present."""
 
     def settle(self) -> "HeldRows":
-        """Work pending changes in, to be done before `content`."""
+        """Apply pending changes; call this before `content`."""
 
     def content(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Rows, and the weight of each."""
+        """Return the rows and the weight of each."""
 
 
 RESULTS = ("hierarchy_", "labels_", "center_indices_", "cluster_centers_", "reach_")
-"""What is computed from the rows."""
+"""The attributes that are computed from the rows."""
 
 
 class ChangingRows:
-    """What an estimator needs to follow data that changes.
+    """Mixin for an estimator whose rows can be added and removed.
 
-    `fit` sets the results as plain attributes. An update removes them, and the properties of the
-    same names here compute them from the rows when they are next asked for.
+    `fit` sets the results as plain attributes. An update deletes them, and the properties of the
+    same names compute them from the rows on the next use.
     """
 
     random_state: Any
@@ -66,17 +66,18 @@ class ChangingRows:
     def partial_fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Add rows. The hierarchy is that of a fit on all rows, built when it is next asked for.
+        """Add rows.
 
-        Costs the rows that are added, not those that are there. Parameters count as they are now;
-        the seed stays the one of the first fit.
+        The result equals a fit on all rows. It is computed on the next use. The cost of an update
+        depends on the added rows only. An update uses the current parameters and the seed of the
+        first fit.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : Ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            Whole numbers of at least 0.
+            Integers of at least 0.
 
         Returns
         -------
@@ -85,38 +86,41 @@ class ChangingRows:
         return self._change(X, sample_weight, adding=True)
 
     def forget(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Remove rows. The hierarchy is that of a fit on what is left, built when asked for.
+        """Remove rows.
 
-        Costs the rows that are removed, times a logarithm.
+        The result equals a fit on the remaining rows. It is computed on the next use. Removing c
+        of n rows takes O(c log n) time.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            All of them must be there, each as often as it is listed; if not, an error names those
-            that are not, and nothing changes.
+            Every row must be present at least as often as it is listed. Otherwise an error names
+            the missing rows and nothing changes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row goes. Whole numbers of at least 0.
+            How often each row is removed. Integers of at least 0.
 
         Returns
         -------
         self
         """
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError("This HierarchicalKMedian holds no rows yet that it could forget.")
+            raise NotFittedError(
+                "This HierarchicalKMedian has no rows to forget. Call fit or partial_fit first."
+            )
         return self._change(X, sample_weight, adding=False)
 
     @property
     def rows_(self) -> NDArray[np.float64]:
-        """The rows that `labels_` and `center_indices_` speak of; shape (n_rows, n_features).
+        """The rows that `labels_` and `center_indices_` refer to; shape (n_rows, n_features).
 
-        After `fit` the rows given, in their order. After an update the distinct rows that are
-        left, sorted by the first column, then the second, and so on.
+        After `fit`, the given rows in their order. After an update, the distinct remaining rows,
+        sorted by the first column, then the second, and so on.
         """
         return self._held_rows()[0]
 
     @property
     def row_weights_(self) -> NDArray[np.float64]:
-        """How much each of `rows_` counts; shape (n_rows,), dtype float64."""
+        """Weight of each of `rows_`; shape (n_rows,), dtype float64."""
         return self._held_rows()[1]
 
     @cached_property
@@ -124,7 +128,7 @@ class ChangingRows:
         """All cuts, costs and centers."""
         rows, weight = self._held_rows()
         if rows.shape[0] == 0:
-            raise NotFittedError("All rows were removed. Add some with partial_fit, or fit again.")
+            raise NotFittedError("All rows were removed. Add rows with partial_fit, or fit again.")
         settings = self._recipe._settings_for(rows, seed=self.seed_)
         repeated = None if (weight == 1.0).all() else weight
         return cluster_rows(rows, repeated, settings, self._held.extent)
@@ -136,18 +140,18 @@ class ChangingRows:
 
     @cached_property
     def center_indices_(self) -> NDArray[np.int64]:
-        """Which of `rows_` are centers."""
+        """Indices of the centers in `rows_`."""
         return self.hierarchy_.center_indices[: self._n_features_out]
 
     @cached_property
     def cluster_centers_(self) -> NDArray[np.float64]:
-        """The centers of the cut."""
+        """Centers of the clusters."""
         rows = self._held_rows()[0]
         centers: NDArray[np.float64] = np.asarray(rows[self.center_indices_], dtype=np.float64)
         return centers
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether there are rows or results."""
+        """Whether the estimator has rows or results."""
         return "hierarchy_" in vars(self) or "_held" in vars(self)
 
     def _held_rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -158,11 +162,11 @@ class ChangingRows:
         return self._held.content()
 
     def _check_rows(self, X: ArrayLike, reset: bool = False) -> NDArray[np.float64]:
-        """Validate rows; those of a model that was fitted to a table are prepared as it was."""
+        """Validate rows; for a model that was fitted to a table, prepare them like the table."""
         table = None if reset else getattr(self, "table_", None)
         gaps = table is not None and table.preparation.fill is not None
         try:
-            # scikit-learn adds all values up, which may pass infinity where each is finite.
+            # scikit-learn sums all values; the sum may overflow even if each value is finite.
             with np.errstate(invalid="ignore"):
                 rows: NDArray[np.float64] = validate_data(
                     self,
@@ -174,20 +178,21 @@ class ChangingRows:
                 )
         except OverflowError:
             raise ValueError(
-                "X has an integer that no double can hold; it must be finite numbers. Rescale it."
+                "X has an integer too large for float64; X must be finite numbers. Rescale X."
             ) from None
         except ValueError as error:
             if not str(error).startswith("could not convert string"):
                 raise
             raise ValueError(
-                f"X must be numbers: {error}. Drop columns of text, or encode them as numbers."
+                f"X must be numeric: {error}. Drop text columns, or encode them as numbers."
             ) from None
         if table is None:
             return rows
         rows = table.preparation.apply(rows)
         if not np.isfinite(rows).all():
             raise ValueError(
-                "X overflows once it is scaled like the table that the model was fitted to."
+                "X overflows when it is scaled like the table that the model was fitted to; scaled "
+                "values must be finite. Remove outliers from X."
             )
         return rows
 
@@ -200,7 +205,7 @@ class ChangingRows:
     def _check_held(self) -> None:
         if "_held" not in vars(self):
             raise ValueError(
-                f"This {type(self).__name__} was saved without its rows, so it cannot be updated. "
+                f"This {type(self).__name__} was saved without its rows and cannot be updated. "
                 "Fit it again, or save it with include_rows=True."
             )
 
@@ -219,20 +224,20 @@ class ChangingRows:
             seed = seed_from(self.random_state) if first else self.seed_
             hold_rows(self, held, recipe, seed)
         except BaseException:
-            self.__dict__ = before  # nothing half-done remains
+            self.__dict__ = before  # as if nothing had happened
             raise
         return self
 
 
 def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:
-    """Give rows to an estimator; results are computed from them when they are next asked for.
+    """Give rows to an estimator; results are computed from them on first use.
 
     Parameters
     ----------
     model : HierarchicalKMedian
-    held : HeldRowsRows
+    held : HeldRows
     recipe : HierarchicalKMedian
-        The parameters that count, as a clone that nobody changes.
+        An unfitted clone with the parameters to use.
     seed : int
     """
     for name in RESULTS:
@@ -246,7 +251,7 @@ def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:
 
 
 def record_of_held(record: ModelRecord, held: HeldRows) -> ModelRecord:
-    """Add rows to what a file keeps."""
+    """Add the rows of a model to its record."""
     held = held.settle()
     rows, weight = held.content()
     cap = None
@@ -262,7 +267,7 @@ def record_of_held(record: ModelRecord, held: HeldRows) -> ModelRecord:
 
 
 def held_from_record(record: ModelRecord) -> HeldRows:
-    """Take the rows of a file over."""
+    """Take the rows of a model from its record."""
     assert record.rows is not None
     if record.cap is None:
         return RowLog.from_fit(record.rows, record.weight)

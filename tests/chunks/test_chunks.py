@@ -219,7 +219,7 @@ def test_every_row_gets_a_label_whatever_its_weight(tmp_path):
 
 def test_wrong_weights_are_named(tmp_path):
     half = (ROWS, WEIGHTS / 2)
-    check_refused([(ROWS, WEIGHTS), half], "chunk 1: .*whole numbers", tmp_path)
+    check_refused([(ROWS, WEIGHTS), half], "chunk 1: .*must be integers", tmp_path)
     check_refused([(ROWS, WEIGHTS[:-1])], "chunk 0: must have one weight for each", tmp_path)
     check_refused([(ROWS, 0 * WEIGHTS)], "no rows", tmp_path)
     check_refused([ROWS], "chunk 0: .*'w' of weights", tmp_path, sample_weight="w")

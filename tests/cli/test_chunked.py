@@ -79,7 +79,7 @@ def test_what_does_not_go_in_parts_is_named(holdfast, table, folder):
     (folder / "words.csv").write_text("a\nx\n")
     (folder / "half.csv").write_text("a,w\n1,0.5\n2,1\n")
     for arguments, message in (
-        (["half.csv", "-o", "l.csv", "-k", "1", "--weights", "w"], "whole numbers"),
+        (["half.csv", "-o", "l.csv", "-k", "1", "--weights", "w"], "must be integers"),
         (["rows.csv", "-o", "l.csv", "--linkage", "z.npy"], "--linkage"),
         (["rows.csv", "-o", "l.csv", "--impute", "median"], "--impute"),
         (["rows.csv"], "--out"),

@@ -101,7 +101,7 @@ def test_rows_that_are_not_there_change_nothing(holdfast, people, model):
     (people.parent / "no.csv").write_text("height,width\n77,1\n")
     done = holdfast("update", model, "--remove", "no.csv")
     assert done.code == 2
-    assert "not there" in done.err
+    assert "not present" in done.err
     assert model.read_bytes() == before
 
 

@@ -142,7 +142,9 @@ def fit(case: FitCase, order: NDArray[np.intp] | slice, dtype: Any = None) -> An
                 raise
             return None, False
     for warning in caught:
-        assert re.search("differ from another row by less than .* can tell", str(warning.message))
+        assert re.search(
+            "differ from another row by less than .* can resolve", str(warning.message)
+        )
     return model, bool(caught)
 
 

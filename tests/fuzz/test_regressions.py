@@ -29,14 +29,14 @@ def test_costs_do_not_overflow_on_the_way():
 def test_costs_that_do_overflow_are_an_error(metric: str):
     """They were infinite, with a warning of NumPy."""
     rows = np.array([[1.7e308], [-1.7e308], [1.6e308]])
-    with pytest.raises(ValueError, match=r"X spans values from -1.7e\+308 to 1.7e\+308.*Rescale"):
+    with pytest.raises(ValueError, match=r"X has values from -1.7e\+308 to 1.7e\+308.*Rescale"):
         build_model(1, metric=metric, **EUCLIDEAN).fit(rows)
 
 
 def test_rows_that_the_euclidean_cost_cannot_tell_apart_are_counted():
     """They were merged without a word, and `predict` gave them another cluster than `cut`."""
     rows = np.array([[-1e300], [1e-300], [0.0]])
-    with pytest.warns(UserWarning, match="^1 row of X.*doubles can tell apart") as caught:
+    with pytest.warns(UserWarning, match="^1 row of X.*float64 can resolve") as caught:
         build_model(1, **EUCLIDEAN).fit(rows)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():

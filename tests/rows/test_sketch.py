@@ -104,7 +104,7 @@ def test_missing_rows_are_named():
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ([1, 0.5], "whole numbers.*0.5 at row 1"),
+        ([1, 0.5], "integers.*0.5 at row 1"),
         ([1, -1], "from 0.*-1 at row 1"),
         ([np.nan, 1], "nan at row 0"),
         ([1, np.inf], "inf at row 1"),
@@ -144,9 +144,9 @@ def test_log_holds_what_was_added_and_not_removed(changes):
             log, expected = log.add(change), expected + change
             continue
         if (expected.count(change.rows) < change.weight).any():
-            with pytest.raises(ValueError, match="not there"):
+            with pytest.raises(ValueError, match="not present"):
                 log.remove(change)
-            with pytest.raises(ValueError, match="not there"):
+            with pytest.raises(ValueError, match="not present"):
                 expected - change
         else:
             log, expected = log.remove(change), expected - change

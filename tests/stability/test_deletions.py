@@ -86,9 +86,9 @@ def test_most_rows_are_not_refitted(monkeypatch: pytest.MonkeyPatch):
 def test_rows_that_the_grid_merges_are_refitted():
     X = np.array([[0.0], [1e-30], [0.5], [0.7], [1.0]])
     settings = Settings(seed=1, epsilon=1.0, random_shift=True, root_box=None, max_centers=5)
-    with pytest.warns(UserWarning, match="tell apart"):
+    with pytest.warns(UserWarning, match="can resolve"):
         found = match_deletions(X, [2, 3], settings)
-    with pytest.warns(UserWarning, match="tell apart"):
+    with pytest.warns(UserWarning, match="can resolve"):
         wanted = refit_all(X, [2, 3], settings)
     np.testing.assert_array_equal(found, wanted)
 

@@ -121,7 +121,7 @@ def test_what_cannot_be_stored_is_refused_and_nothing_written(
 
 def test_kinds(path):
     assert read_archive(path, {"thing", "other"}).kind == "thing"
-    with pytest.raises(DamagedFile, match="holds a thing, not a hierarchy or model"):
+    with pytest.raises(DamagedFile, match="contains a thing, not a hierarchy or model"):
         read_archive(path, ["model", "hierarchy"])
 
 

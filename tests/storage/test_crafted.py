@@ -34,23 +34,23 @@ def refuse(tmp_path, content: bytes, problem: str, n_bytes: int = LITTLE) -> Non
 
 # name: (array description, what the message says)
 SPECS = {
-    "huge": ({**SPEC, "shape": [2**40]}, "by its own description"),
-    "huge in two": ({**SPEC, "shape": [2**29, 2**29]}, "by its own description"),
-    "beyond 64 bits": ({**SPEC, "shape": [2**70]}, "impossible shape"),
-    "product beyond 64 bits": ({**SPEC, "shape": [2**32, 2**32]}, "impossible shape"),
-    "hidden by a zero": ({**SPEC, "shape": [0, 2**62]}, "impossible shape"),
-    "negative": ({**SPEC, "shape": [-2]}, "impossible shape"),
-    "negative twice": ({**SPEC, "shape": [-2, -1]}, "impossible shape"),
-    "fraction": ({**SPEC, "shape": [2.0]}, "impossible shape"),
-    "boolean": ({**SPEC, "shape": [True, 2]}, "impossible shape"),
-    "text": ({**SPEC, "shape": "2"}, "impossible shape"),
-    "many dimensions": ({**SPEC, "shape": [1] * 9}, "impossible shape"),
-    "object dtype": ({**SPEC, "dtype": "|O"}, "needs a dtype"),
-    "other byte order": ({**SPEC, "dtype": ">f8"}, "needs a dtype"),
-    "text dtype": ({**SPEC, "dtype": "<U8"}, "needs a dtype"),
-    "record dtype": ({**SPEC, "dtype": [["a", "<f8"]]}, "needs a dtype"),
+    "huge": ({**SPEC, "shape": [2**40]}, "according to its description"),
+    "huge in two": ({**SPEC, "shape": [2**29, 2**29]}, "according to its description"),
+    "beyond 64 bits": ({**SPEC, "shape": [2**70]}, "invalid shape"),
+    "product beyond 64 bits": ({**SPEC, "shape": [2**32, 2**32]}, "invalid shape"),
+    "hidden by a zero": ({**SPEC, "shape": [0, 2**62]}, "invalid shape"),
+    "negative": ({**SPEC, "shape": [-2]}, "invalid shape"),
+    "negative twice": ({**SPEC, "shape": [-2, -1]}, "invalid shape"),
+    "fraction": ({**SPEC, "shape": [2.0]}, "invalid shape"),
+    "boolean": ({**SPEC, "shape": [True, 2]}, "invalid shape"),
+    "text": ({**SPEC, "shape": "2"}, "invalid shape"),
+    "many dimensions": ({**SPEC, "shape": [1] * 9}, "invalid shape"),
+    "object dtype": ({**SPEC, "dtype": "|O"}, "must have a dtype"),
+    "other byte order": ({**SPEC, "dtype": ">f8"}, "must have a dtype"),
+    "text dtype": ({**SPEC, "dtype": "<U8"}, "must have a dtype"),
+    "record dtype": ({**SPEC, "dtype": [["a", "<f8"]]}, "must have a dtype"),
     "no checksum": ({"dtype": "<f8", "shape": [2]}, "a checksum"),
-    "more": ({**SPEC, "offset": 0}, "needs a dtype"),
+    "more": ({**SPEC, "offset": 0}, "must have a dtype"),
     "not a dict": ([], "describes an array"),
     "checksum of nothing": (SPEC, "does not match its checksum"),
 }
@@ -66,24 +66,24 @@ def test_arrays_that_are_not_there(name, tmp_path):
 @pytest.mark.parametrize(
     ("description", "problem"),
     [
-        (describe(version=2), "written by a newer holdfast, in version 2"),
-        (describe(version=10**6, surprise=1, arrays=None), "written by a newer holdfast"),
+        (describe(version=2), "a newer holdfast wrote it, in version 2"),
+        (describe(version=10**6, surprise=1, arrays=None), "a newer holdfast wrote it"),
         (describe(version=0), "positive integer"),
         (describe(version=True), "positive integer"),
         (describe(version="1"), "positive integer"),
-        (describe(format="other"), "no file of holdfast"),
+        (describe(format="other"), "not a holdfast file"),
         (describe(kind="picture"), "it holds a picture, not a hierarchy"),
-        (describe(kind="../x"), "needs the fields"),
-        (describe(kind=["hierarchy"]), "needs the fields"),
-        (describe(holdfast=1), "needs the fields"),
-        (describe(metadata=[]), "needs the fields"),
-        (describe(arrays=[]), "needs the fields"),
-        (describe(metadata=None), "needs the fields"),
-        (describe(surprise=1), "needs the fields"),
-        (describe(arrays={"../../x": SPEC}), "describes an array with the name"),
-        (describe(arrays={f"x{i}": SPEC for i in range(300)}), "needs the fields"),
-        ([], "no file of holdfast"),
-        ("holdfast", "no file of holdfast"),
+        (describe(kind="../x"), "must have the fields"),
+        (describe(kind=["hierarchy"]), "must have the fields"),
+        (describe(holdfast=1), "must have the fields"),
+        (describe(metadata=[]), "must have the fields"),
+        (describe(arrays=[]), "must have the fields"),
+        (describe(metadata=None), "must have the fields"),
+        (describe(surprise=1), "must have the fields"),
+        (describe(arrays={"../../x": SPEC}), "describes an array with the invalid name"),
+        (describe(arrays={f"x{i}": SPEC for i in range(300)}), "must have the fields"),
+        ([], "not a holdfast file"),
+        ("holdfast", "not a holdfast file"),
         (describe(), "it needs an array 'center_indices'"),
     ],
 )
@@ -94,23 +94,23 @@ def test_descriptions_that_say_something_else(description, problem, tmp_path):
 TEXTS = {
     "not JSON": (b"{", "not JSON"),
     "not text": (b"\xff\xfe\x00", "not JSON"),
-    "other spacing": (json.dumps(describe()).encode(), "not written as holdfast writes it"),
+    "other spacing": (json.dumps(describe()).encode(), "not in the form that holdfast writes"),
     "a key twice": (
         to_text(describe()).replace(b'"kind"', b'"kind": "model",\n "kind"'),
-        "not written as holdfast writes it",
+        "not in the form that holdfast writes",
     ),
-    "not a number": (to_text(describe(metadata={"x": float("nan")})), "not written as"),
+    "not a number": (to_text(describe(metadata={"x": float("nan")})), "not in the form"),
     "a number beyond doubles": (
         to_text(describe(metadata={"x": 0})).replace(b": 0", b": 1e999"),
-        "not written as",
+        "not in the form",
     ),
     "a number of a million digits": (b"1" * 1_000_000, "not JSON"),
     "deep": (b"[" * 33 + b"]" * 33, "32 levels deep"),
     "very deep": (b"[" * 2_000_000 + b"]" * 2_000_000, "32 levels deep"),
     "very deep, never closed": (b'{"a":' * 800_000, "32 levels deep"),
-    "deep inside quotes": (b'"' + b"[" * 150_000 + b'"', "no file of holdfast"),
+    "deep inside quotes": (b'"' + b"[" * 150_000 + b'"', "not a holdfast file"),
     "escaped quotes, never closed": (b'"' + b'\\"[' * 90_000, "not JSON"),
-    "many empty lists": (b"[" + b"[]," * 90_000 + b"[]]", "no file of holdfast"),
+    "many empty lists": (b"[" + b"[]," * 90_000 + b"[]]", "not a holdfast file"),
     "too long": (b" " * ((1 << 22) + 1), "does not begin like"),
 }
 
@@ -140,7 +140,7 @@ def rezip(compression: int = zipfile.ZIP_STORED, more: bytes = b"", **members: b
 
 
 def test_zip_files_in_another_form(tmp_path):
-    begin = "does not begin like a file of holdfast"
+    begin = "does not begin like a holdfast file"
     refuse(tmp_path, rezip(), begin)
     refuse(tmp_path, rezip(zipfile.ZIP_DEFLATED), begin)
     refuse(tmp_path, rezip(more=b"x"), begin)
@@ -149,7 +149,7 @@ def test_zip_files_in_another_form(tmp_path):
 def test_zip_bombs(tmp_path):
     bomb = rezip(zipfile.ZIP_DEFLATED, **{"finest.npy": bytes(50_000_000)})
     assert len(bomb) < 200_000
-    refuse(tmp_path, bomb, "does not begin like a file of holdfast")
+    refuse(tmp_path, bomb, "does not begin like a holdfast file")
 
 
 def edit_headers(whole: bytes, name: bytes, offset: int, value: bytes) -> list[bytes]:
@@ -202,10 +202,10 @@ def test_sizes_in_64_bits_that_lie(tmp_path):
 def test_members_that_overlap_or_are_hidden(tmp_path):
     """A second description at the end, and entries of the directory that point into others."""
     whole = TREE.read_bytes()
-    refuse(tmp_path, whole[:-22] + b"hidden" + whole[-22:], "by its own description")
+    refuse(tmp_path, whole[:-22] + b"hidden" + whole[-22:], "according to its description")
     entry = whole.rfind(b"parent.npy") + 10 + 4 + 16
     overlap = whole[:entry] + struct.pack("<Q", 0) + whole[entry + 8 :]
-    refuse(tmp_path, overlap, "table of contents")
+    refuse(tmp_path, overlap, "directory does not match")
 
 
 def test_a_boolean_that_is_neither(tmp_path):

@@ -1,1 +1,1 @@
-"""Machinery that knows nothing of clustering: kernels, hashes, threads, interrupts, files."""
+"""Machinery that is independent of clustering: kernels, hashes, threads, interrupts, files."""

@@ -20,7 +20,7 @@ _TO_UNIT = 2.0**-53
 def combine(key, word):
     """Key of `word` within `key`: ``combine(combine(k, a), b)`` keys the sequence (a, b).
 
-    A step along the golden ratio, then a bijection in which every bit in reaches every bit out.
+    Adds a multiple of the golden ratio, then applies a bijection that mixes all bits.
     """
     z = key + word * GOLDEN + GOLDEN
     z = (z ^ (z >> _S30)) * _MIX_1
@@ -30,5 +30,5 @@ def combine(key, word):
 
 @kernel
 def uniform(key):
-    """Turn a key into a double strictly between 0 and 1: an odd multiple of 2^-54."""
+    """Convert a key to a double strictly between 0 and 1: an odd multiple of 2^-54."""
     return (np.float64(key >> _S11) + 0.5) * _TO_UNIT

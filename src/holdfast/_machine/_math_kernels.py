@@ -1,9 +1,9 @@
 """Logarithm and exponential that give the same bits on every machine.
 
-The C library's `log` and `exp` differ in the last bit between versions and between CPUs with and
-without fused multiply-add. A last bit can decide a race between two rows. These two use only
-IEEE additions, multiplications and divisions in a fixed order; their error is below 2 units in the
-last place (tested against `math.log` and `math.exp`).
+`log` and `exp` of the C library differ in the last bit between versions, and between CPUs with and
+without fused multiply-add. A single bit can decide a race between two rows. These functions use
+only IEEE additions, multiplications and divisions in a fixed order. Their error is below 2 units in
+the last place (tested against `math.log` and `math.exp`).
 """
 
 import math

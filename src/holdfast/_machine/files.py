@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Files that are written completely or not at all."""
 
 import os
 import uuid
@@ -10,22 +10,22 @@ __all__ = ["write_whole"]
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any]) -> None:
-    """Write a file under another name in its folder, then rename it.
+    """Write a file under a temporary name in its folder, then rename it.
 
-    Whatever happens on the way (an error, a full disk, an interrupt), the old file stays as it was
-    and nothing half-written remains.
+    After an error, a full disk or an interrupt, the old file is unchanged and no partial file
+    remains.
 
     Parameters
     ----------
     path : str or path-like
-        The file to make or to replace.
+        The file to create or replace.
     write : callable
-        Gets the open binary file.
+        Receives the open binary file.
     """
     target = Path(path)
     part = target.with_name(f".{target.name[:200]}.{uuid.uuid4().hex}.part")
     try:
-        # Not tempfile: its files are for their owner alone, whatever the umask says.
+        # tempfile would ignore the umask: only the owner could read its files.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(part, flags, 0o666), "wb") as file:
             write(file)

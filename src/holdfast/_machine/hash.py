@@ -1,8 +1,8 @@
 """Seed -> keys -> uniforms: every random number is a hash of what it belongs to.
 
-Nothing in holdfast draws from a stream. A number that decides about a cell or a row is a hash of
-the seed, the purpose, and that cell's or row's own content (and the round), so it stays the same
-whatever other rows are there, in whatever order, on however many threads.
+holdfast never draws from a stream of random numbers. A number that decides about a cell or a row is
+a hash of the seed, the purpose, the content of that cell or row, and the round. It does not depend
+on other rows, their order or the number of threads.
 """
 
 from numbers import Integral
@@ -19,7 +19,7 @@ _WORD = (1 << 64) - 1
 
 
 def purpose_key(seed: int, purpose: str) -> np.uint64:
-    """Key of one use of the seed, such as ``"shift"``; different purposes are independent."""
+    """Key for one purpose of the seed, such as ``"shift"``; purposes are independent."""
     key = np.array([seed & _WORD], dtype=np.uint64)
     for byte in purpose.encode():
         key = combine_arrays(key, np.array([byte], dtype=np.uint64))
@@ -28,19 +28,19 @@ def purpose_key(seed: int, purpose: str) -> np.uint64:
 
 def combine_arrays(keys: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Elementwise `combine` for arrays that broadcast."""
-    elementwise = getattr(combine, "py_func", combine)  # itself where numba is switched off
+    elementwise = getattr(combine, "py_func", combine)  # a plain function if numba is disabled
     combined: NDArray[np.uint64] = elementwise(keys, words)
     return combined
 
 
 def seed_from(random_state: Any) -> int:
-    """One 64-bit seed from what scikit-learn users pass as `random_state`.
+    """Convert a `random_state` as in scikit-learn to one 64-bit seed.
 
     Parameters
     ----------
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None
-        An integer (of any size, its value modulo 2^64 counts) is the seed itself. A generator
-        gives the next 64 bits it draws, None gives fresh entropy.
+        An integer of any size is the seed itself, modulo 2^64. A generator gives the next 64 bits
+        that it draws. None gives fresh entropy.
 
     Returns
     -------
@@ -57,6 +57,6 @@ def seed_from(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(0, _WORD, dtype=np.uint64, endpoint=True))
     raise ValueError(
-        f"random_state must be an integer, a numpy RandomState or Generator, or None; "
+        f"random_state must be an integer, a NumPy RandomState or Generator, or None; "
         f"got {random_state!r}."
     )

@@ -1,4 +1,4 @@
-"""Ctrl-C stays Ctrl-C, also when it comes while a kernel runs."""
+"""Raise KeyboardInterrupt on Ctrl-C, even while a kernel runs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +10,9 @@ __all__ = ["keep_interrupts"]
 def keep_interrupts() -> Iterator[None]:
     """Raise the KeyboardInterrupt that numba hides in a SystemError.
 
-    A signal that arrives while a kernel runs is seen by Python when the kernel's results are being
-    turned into objects. The interpreter then finds results together with an exception, and calls
-    that a SystemError, with the interrupt as its cause.
+    Python handles a signal that arrives while a kernel runs when it converts the results of the
+    kernel to objects. The interpreter then finds results together with an exception, and raises a
+    SystemError with the interrupt as its cause.
     """
     try:
         yield

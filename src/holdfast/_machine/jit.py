@@ -1,4 +1,4 @@
-"""How kernels are compiled: one decorator for all of them, one for those that only kernels call."""
+"""Decorators that compile kernels: one for all kernels, one for those that only kernels call."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,11 +14,12 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` with numba: cached on disk, without the GIL, strict IEEE arithmetic.
+    """Compile `function` with numba: cached on disk, without the GIL, with strict IEEE arithmetic.
 
-    Where numba finds no writable place for its cache (package folder and home both read-only) the
-    function is compiled anew in each process instead of failing at import. With numba switched off
-    (``NUMBA_DISABLE_JIT=1``) it runs as it is; words wrap around there too, without a warning.
+    If numba finds no writable folder for its cache (the package and home folders are read-only),
+    each process compiles the function again instead of failing at import. If numba is disabled
+    (``NUMBA_DISABLE_JIT=1``), the function runs as plain Python, in which integers also wrap around
+    without a warning.
     """
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba fills its config late
         return np.errstate(over="ignore")(function)
@@ -32,8 +33,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` like :func:`kernel`, but as a part of the kernels that call it.
 
-    It is never called from Python, so it needs no place of its own in the cache. Looking for one
-    takes time at every import.
+    It is never called from Python, so it needs no cache entry, and imports are faster without one.
     """
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return np.errstate(over="ignore")(function)
@@ -42,7 +42,7 @@ def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """View an array as read-only: kernels that take users' arrays see one type, and compile once."""
+    """View an array as read-only, so that kernels see one type for all arrays and compile once."""
     view = array.view()
     view.flags.writeable = False
     return view

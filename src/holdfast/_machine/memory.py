@@ -1,4 +1,4 @@
-"""What to say, and what to let go of, when memory runs out."""
+"""Explain errors and free memory when memory runs out."""
 
 import traceback
 from typing import Any
@@ -7,27 +7,27 @@ import numpy as np
 
 __all__ = ["explain_shortage"]
 
-_BYTES_A_ROW = 200  # beyond the input, at the worst moment; measured by benchmarks/growth.py
+_BYTES_A_ROW = 200  # peak beyond the input; measured by benchmarks/growth.py
 _BYTES_A_VALUE = 16  # coordinates, unsorted and sorted
 
 
 def explain_shortage(error: MemoryError, X: Any) -> MemoryError:
-    """Turn the failed allocation of a fit into an error with advice.
+    """Convert the failed allocation of a fit to an error with advice.
 
-    Lets go of what the failed fit still holds: its arrays would stay in memory for as long as the
-    caller looks at the error.
+    Also frees the arrays of the failed fit, which would otherwise stay in memory as long as the
+    caller keeps the error.
 
     Parameters
     ----------
     error : MemoryError
-        Caught; its frames are cleared.
+        The caught error; its frames are cleared.
     X : array-like of shape (n_samples, n_features)
         The rows of the fit.
 
     Returns
     -------
     MemoryError
-        To be raised from `error`.
+        The error to raise from `error`.
     """
     traceback.clear_frames(error.__traceback__)
     shape: tuple[int, ...] = np.shape(X) if hasattr(X, "shape") else (len(X),)
@@ -35,10 +35,9 @@ def explain_shortage(error: MemoryError, X: Any) -> MemoryError:
     need = shape[0] * (_BYTES_A_ROW + _BYTES_A_VALUE * (shape[1] if len(shape) > 1 else 1))
     reason = str(error).strip() or "an allocation failed"
     return MemoryError(
-        f"not enough memory to fit {rows} ({reason}). A fit takes about {_in_units(need)} beyond X. "
-        "To need less: give equal rows once, with sample_weight; leave out columns; stop early with "
-        "max_centers; or fit a sample of the rows and label the others with predict. The estimator "
-        "is as it was before."
+        f"Not enough memory to fit {rows} ({reason}). A fit needs about {_in_units(need)} beyond X. "
+        "To reduce memory, pass equal rows once with sample_weight, drop columns, set max_centers, "
+        "or fit a sample of the rows and label the others with predict. The estimator is unchanged."
     )
 
 

@@ -1,4 +1,4 @@
-"""A hint to the processor, for kernels that jump through memory."""
+"""A hint to the processor, for kernels with random memory access."""
 
 from typing import Any
 
@@ -22,15 +22,15 @@ def _emit_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -
         ir.FunctionType(ir.VoidType(), [address, flag, flag, flag]),
         "llvm.prefetch.p0",
     )
-    # for reading, to be kept in all caches, data
+    # for reading, keep in all caches, data
     builder.call(hint, [builder.bitcast(item, address), flag(0), flag(3), flag(1)])
     return context.get_dummy_value()
 
 
 def _prefetch(_typing_context: Any, array: Any, _i: Any) -> Any:
-    """Ask for ``array[i]`` before it is needed, so that the kernel waits less for memory.
+    """Request ``array[i]`` before it is needed, so that the kernel waits less for memory.
 
-    Changes no value. `i` must lie inside the array. Does nothing where numba is switched off.
+    Changes no value. `i` must be a valid index. Does nothing if numba is disabled.
     """
     return types.void(array, types.intp), _emit_prefetch
 

@@ -1,11 +1,11 @@
 """Progress of long work: one system for fits, measurements, reports and the command line.
 
-Work that knows its rounds counts them: ``Progress(shown, total)``, then `advance`. Work inside one
-of these rounds gets `part`, a listener of its own that fills the round. Work that does not know its
-rounds reports a total of None, which is drawn as a spinner. Nothing is ever timed in advance.
+Work with a known number of rounds creates ``Progress(shown, total)`` and calls `advance` after each
+round. Work inside a round gets `part`, a listener that fills this round. Work with an unknown
+number of rounds reports a total of None, which is shown as a spinner. Nothing is timed in advance.
 
-Whoever waits passes ``progress=True`` for lines on standard error, or a `Listener` such as the
-command line's bar.
+Callers pass ``progress=True`` for lines on standard error, or a `Listener` such as the bar of the
+command line.
 """
 
 import sys
@@ -17,7 +17,7 @@ from typing import Self
 __all__ = ["Listener", "Progress", "ProgressOption", "describe_seconds"]
 
 Listener = Callable[[str, float, float | None], None]
-"""Called with what is being done, and how much of how much is done; the total may be None."""
+"""Called with the current step, the work done, and the total work or None."""
 
 ProgressOption = bool | Listener
 """The type of ``progress`` parameters: whether to write to standard error, or a function to call."""
@@ -27,7 +27,7 @@ _SECONDS_BETWEEN = {True: 0.2, False: 10.0}  # on a terminal, elsewhere
 
 
 class Progress:
-    """Rounds done of rounds to do.
+    """Counts the rounds that are done, and reports them.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class Progress:
     total : float or None
         Number of rounds; None if unknown.
     noun : str, default="fits"
-        What the rounds are, in lines on standard error.
+        What a round is called on standard error.
     what : str, default=""
-        What is being done, for listeners.
+        The current step, for listeners.
     """
 
     def __init__(
@@ -70,19 +70,19 @@ class Progress:
         return self._listener is not None
 
     def advance(self, count: float = 1.0) -> None:
-        """Count rounds done now."""
+        """Count rounds as done."""
         self.done += count
         self._tell(0.0)
 
     def skip(self, count: float) -> None:
-        """Count rounds that an earlier run has done: they say nothing about speed."""
+        """Count rounds that an earlier run did; they do not count for the speed."""
         self.skipped += count
         if isinstance(self._listener, _StderrLine):
             self._listener.skipped += count
         self._tell(0.0)
 
     def part(self, what: str = "", size: float = 1.0) -> ProgressOption:
-        """Listen to the work inside the next `size` rounds; call `advance(size)` after it."""
+        """Return a listener for the next `size` rounds; call `advance(size)` after them."""
         if self._listener is None:
             return False
 
@@ -104,7 +104,7 @@ class Progress:
 
 
 class _StderrLine:
-    """One line that changes on a terminal, else a line every ten seconds."""
+    """A line that is updated on a terminal, and a new line every ten seconds elsewhere."""
 
     def __init__(self, noun: str) -> None:
         self.noun = noun
@@ -126,7 +126,7 @@ class _StderrLine:
             print(text, file=sys.stderr, flush=True)
 
     def describe(self, what: str, done: float, total: float | None, elapsed: float) -> str:
-        """Say how many rounds are done and how much time is left at this speed."""
+        """Describe how many rounds are done and how much time is left at this speed."""
         if not total:
             return f"{what}, {describe_seconds(elapsed)} so far"
         percent = 100.0 * done / total
@@ -142,7 +142,7 @@ class _StderrLine:
 
 
 def describe_seconds(seconds: float) -> str:
-    """Say a time in one unit."""
+    """Describe a time in one unit."""
     if seconds < 90.0:
         return f"{seconds:.0f} s"
     if seconds < 5400.0:

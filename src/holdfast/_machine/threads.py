@@ -1,4 +1,4 @@
-"""Share out work to threads; results never depend on how."""
+"""Distribute work over threads; results do not depend on the number of threads."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ _WORTHWHILE = 1 << 17
 def share_rows(n_rows: int, work: Callable[[slice], object]) -> None:
     """Call `work` for consecutive parts of the rows, in threads if there are many rows.
 
-    `work` writes to places of its own for each row; kernels release the GIL.
+    `work` must write to separate locations for each row. Kernels release the GIL.
     """
     parts = max(1, min(os.cpu_count() or 1, n_rows // _WORTHWHILE))
     ends = [n_rows * i // parts for i in range(parts + 1)]
@@ -21,11 +21,11 @@ def share_rows(n_rows: int, work: Callable[[slice], object]) -> None:
 
 
 def share_parts(count: int, work: Callable[[int], object]) -> None:
-    """Call `work` for 0 to count - 1, in as many threads as there are cores, this one included.
+    """Call `work` for 0 to count - 1, in one thread per core, including the current thread.
 
-    Where a thread cannot be started (no memory for its stack, a limit of the system), the others
-    do its share. After an error or Ctrl-C each thread ends with the part that it is at, and the
-    first error is raised here.
+    If a thread cannot be started (no memory for its stack, a limit of the system), the others do
+    its work. After an error or Ctrl-C, each thread stops after its current part, and the first
+    error is raised here.
     """
     numbers = iter(range(count))
     lock = threading.Lock()
@@ -57,7 +57,7 @@ def share_parts(count: int, work: Callable[[int], object]) -> None:
         raise
     finally:
         for helper in helpers:
-            with contextlib.suppress(RuntimeError):  # Ctrl-C came before it had begun
+            with contextlib.suppress(RuntimeError):  # Ctrl-C came before it started
                 helper.join()
     if errors:
         raise errors[0]

@@ -1,4 +1,4 @@
-"""Warnings that point at the user's line, however deep the call is that finds the reason."""
+"""Warnings that point to the line of the user, for any depth of calls."""
 
 import sys
 import warnings
@@ -6,11 +6,11 @@ import warnings
 __all__ = ["warn_user"]
 
 _OWN = ("holdfast", "holdfast_paper", "sklearn", "joblib", "dask", "distributed")
-"""Packages between the user's line and the warning."""
+"""Packages between the line of the user and the warning."""
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first caller outside the packages that pass calls on."""
+    """Warn at the first caller outside these packages."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back

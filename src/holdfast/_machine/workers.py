@@ -1,4 +1,4 @@
-"""Worker processes whose results may be left lying, as Ctrl-C does."""
+"""Worker processes that stop cleanly if the caller stops early, for example on Ctrl-C."""
 
 import warnings
 from collections.abc import Iterable, Iterator
@@ -12,10 +12,10 @@ __all__ = ["results_of"]
 
 @contextmanager
 def results_of(tasks: Iterable[Any], **options: Any) -> Iterator[Iterator[Any]]:
-    """Open the results of joblib tasks, in the order in which they are finished.
+    """Iterate over the results of joblib tasks in the order in which they finish.
 
-    Leaving the block stops what is under way, at once and without a word. joblib would advise
-    whoever leaves early to ask for less, on whichever line the collector finds its generator.
+    Leaving the block stops all running tasks immediately and without a warning. joblib itself would
+    warn about unused tasks, at the line where the garbage collector finds its generator.
     """
     results = Parallel(batch_size=1, return_as="generator_unordered", **options)(tasks)
     try:

@@ -1,4 +1,4 @@
-"""Tree -> centers in the order they are chosen."""
+"""Tree or rows -> centers in order."""
 
 from holdfast.centers.choose import CenterSequence, choose_centers
 

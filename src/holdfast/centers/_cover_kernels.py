@@ -1,16 +1,16 @@
-"""Which nodes have a center below, and what that leaves to gain.
+"""Which nodes have a center below, and the gains that remain.
 
-Kernels take the tree as its array of records (`nodes`, see `holdfast.tree.Tree`) and what changes as
-centers are chosen as three arrays:
+Kernels take the tree as its array of records (`nodes`, see `holdfast.tree.Tree`). Three arrays change
+as centers are chosen:
 
-- `state`: one of the four below, a node;
-- `cover`: for covered inner nodes, at node // 2, the cluster that owns the cell they are in, and the
-  weight and best gain of the heavy tops below;
-- `now`: one record. The cost is a 128-bit integer in units of 2^-63 of the root's distance, so that
-  sums and differences are exact after any number of rounds. The clock is the time of the race;
-  `arrived` and `late` count the arrivals of the queue that are over, and the redrawn ones.
+- `state`: one of the four states below for each node;
+- `cover`: for covered inner nodes, at node // 2, the cluster that owns their cell, and the weight and
+  best gain of the heavy tops below;
+- `now`: one record. The cost is a 128-bit integer in units of 2^-63 of the distance at the root, so
+  sums and differences are exact after any number of rounds. The clock is the time of the race.
+  `arrived` counts the past arrivals of the queue, and `late` the redrawn arrivals.
 
-Records keep the fields of a node in one cache line and cost numba no reference counts.
+Records keep the fields of a node in one cache line and need no reference counts in numba.
 """
 
 import numpy as np
@@ -62,7 +62,7 @@ def change_cost(now, weight, bit):
 
 @inner_kernel
 def current_cost(now):
-    """Cost in units of the root's distance."""
+    """Cost in units of the distance at the root."""
     return (np.float64(now[0]["cost_high"]) * _WORD + np.float64(now[0]["cost_low"])) * 2.0**-63
 
 
@@ -75,7 +75,7 @@ def bit_above(node, nodes):
 
 @inner_kernel
 def heavy_below(node, nodes, state, cover):
-    """Weight and best gain of the heavy tops at or below a node; (0, 0) where there are none."""
+    """Weight and best gain of the heavy tops at or below a node; (0, 0) if there are none."""
     if state[node] == HEAVY:
         return nodes[node]["weight"], nodes[node]["best"]
     if state[node] == COVERED and node % 2 == 1:
@@ -85,7 +85,7 @@ def heavy_below(node, nodes, state, cover):
 
 @inner_kernel
 def refresh_heavy(node, nodes, state, cover):
-    """Sum up the heavy tops below an inner node from its children; tell whether that changed."""
+    """Sum the heavy tops below an inner node from its children; return whether the sum changed."""
     weight_a, best_a = heavy_below(np.int64(nodes[node]["left"]), nodes, state, cover)
     weight_b, best_b = heavy_below(np.int64(nodes[node]["right"]), nodes, state, cover)
     weight, best = weight_a + weight_b, max(best_a, best_b)
@@ -98,7 +98,7 @@ def refresh_heavy(node, nodes, state, cover):
 
 @inner_kernel
 def refresh_above(node, nodes, state, cover):
-    """Refresh the sums of heavy tops on the path above a node, as far up as they change."""
+    """Update the sums of heavy tops on the path above a node, as far up as they change."""
     p = np.int64(nodes[node]["parent"])
     while p >= 0 and refresh_heavy(p, nodes, state, cover):
         p = np.int64(nodes[p]["parent"])
@@ -106,7 +106,7 @@ def refresh_above(node, nodes, state, cover):
 
 @inner_kernel
 def top_above(node, nodes, state):
-    """Highest node above an uncovered one, or itself, that has no center below."""
+    """Highest node at or above an uncovered node that has no center below."""
     top = np.int64(node)
     p = np.int64(nodes[top]["parent"])
     while p >= 0 and state[p] != COVERED:
@@ -117,10 +117,10 @@ def top_above(node, nodes, state):
 
 @kernel
 def take(leaf, t, threshold, nodes, state, cover, now):
-    """Make `leaf` center t: cover the path above it; the siblings along it become tops.
+    """Make `leaf` center t: cover the path above it, so that the siblings on the path become tops.
 
-    Returns the cluster that it splits (-1 for the first) and the bit of its new cell: the highest
-    cell above it without a center, one level below its lowest covered ancestor.
+    Returns the cluster that it splits (-1 for the first) and the bit of its new cell, which is the
+    highest cell above it without a center, one level below its lowest covered ancestor.
     """
     top = top_above(2 * leaf, nodes, state)
     ancestor = np.int64(nodes[top]["parent"])
@@ -129,7 +129,7 @@ def take(leaf, t, threshold, nodes, state, cover, now):
         split_from, cell = cover[ancestor // 2]["owner"], np.int64(nodes[ancestor]["bit"])
     change_cost(now, -nodes[top]["weight"], min(cell, 63))
     was_heavy = state[top] == HEAVY
-    below = False  # whether there are heavy tops below the path so far
+    below = False  # whether there are heavy tops below the current path
     node = np.int64(2 * leaf)
     state[node] = COVERED
     while node != top:
@@ -139,7 +139,7 @@ def take(leaf, t, threshold, nodes, state, cover, now):
         state[sibling] = HEAVY if nodes[sibling]["best"] > threshold else LIGHT
         change_cost(now, nodes[sibling]["weight"], bit)
         state[p] = COVERED
-        # a grouping node belongs to the cluster of the cell it is in
+        # A grouping node belongs to the cluster of its cell.
         cover[p // 2]["owner"] = split_from if bit == cell else t
         if below or state[sibling] == HEAVY:
             below = refresh_heavy(p, nodes, state, cover)
@@ -151,7 +151,7 @@ def take(leaf, t, threshold, nodes, state, cover, now):
 
 @inner_kernel
 def look_above(leaf, nodes, looked, now):
-    """Mark the path above a leaf as looked at, where marks are kept."""
+    """Mark the path above a leaf as visited, if marks are kept."""
     if looked.size > 0:
         p = np.int64(nodes[2 * leaf]["parent"])
         while p >= 0:
@@ -175,9 +175,9 @@ def gain_of(leaf, nodes, state):
 
 @inner_kernel
 def cost_with_best(top, nodes, now):
-    """Cost once the best leaf below a top is a center as well.
+    """Cost after the best leaf below a top becomes a center.
 
-    The cost of all other leaves, exact, plus what is left below the top: a difference that loses at
+    The exact cost of all other leaves, plus what is left below the top: a difference that loses at
     most a factor of its number of leaves in precision, as something is left at the top's own
     distance (or the top is a leaf).
     """
@@ -195,9 +195,9 @@ def cost_with_best(top, nodes, now):
 
 @kernel
 def label_leaves(root, center, nodes, state, cover):
-    """Cluster of every leaf once all centers are chosen.
+    """Cluster of every leaf after all centers are chosen.
 
-    Walks the covered nodes only; an uncovered subtree is an interval of leaves with one owner.
+    Visits only covered nodes; an uncovered subtree is an interval of leaves with one owner.
     """
     leaves = (state.size + 1) // 2
     label = np.empty(leaves, np.int32)

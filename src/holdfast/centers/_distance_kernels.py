@@ -1,4 +1,4 @@
-"""Distances with a fixed order of summation, gains of candidates, replay of nested splits."""
+"""Distances with a fixed order of summation, gains of candidates, and replay of nested splits."""
 
 import math
 
@@ -11,15 +11,15 @@ from holdfast._machine.jit import inner_kernel, kernel
 __all__ = ["assign_between", "assign_rows", "draw_candidate", "score_candidates", "split_members"]
 
 EUCLIDEAN, MANHATTAN, COSINE = 0, 1, 2
-ROUNDING = 2.0**-40  # what is this close is equal but for rounding
-_BLOCK = 512  # members whose distances are held at a time
+ROUNDING = 2.0**-40  # relative differences below this are treated as rounding errors
+_BLOCK = 512  # members whose distances are in memory at a time
 
 
 @inner_kernel
 def distance_between(a, b, metric):
-    """Distance of two points: terms are added dimension by dimension, whatever surrounds them.
+    """Distance between two points, with terms always added dimension by dimension.
 
-    For the cosine distance the points have length 1: half their squared distance is 1 - cos.
+    For the cosine distance, points have length 1, and half their squared distance is 1 - cos.
     """
     total = 0.0
     for j in range(a.size):
@@ -32,10 +32,10 @@ def distance_between(a, b, metric):
 
 @inner_kernel
 def distances_to(point, columns, start, stop, metric, out):
-    """Distances of a point to the members ``start .. stop``, the same bits as one by one.
+    """Distances from a point to the members ``start .. stop``, the same bits as one by one.
 
-    `columns` holds the members dimension by dimension, so that each dimension's terms are added to
-    all members at once.
+    `columns` stores the members dimension by dimension, so that the terms of one dimension are added
+    for all members at once.
     """
     size = stop - start
     for q in range(size):
@@ -59,10 +59,10 @@ def distances_to(point, columns, start, stop, metric, out):
 
 @kernel
 def score_candidates(columns, weight, own, first, last, metric, gain):
-    """Gain of the candidates ``first .. last`` of one cluster, each of them also a member.
+    """Gain of the candidates ``first .. last`` of one cluster, which are also members.
 
-    Sum over members of weight times what a member would come closer, ``max(0, own - distance)``;
-    with an infinite `own` (no center yet) minus the cost.
+    The gain is the sum over members of weight times ``max(0, own - distance)``. If `own` is
+    infinite, because there is no center yet, it is minus the cost.
     """
     members = weight.size
     distance = np.empty(_BLOCK, np.float64)
@@ -82,9 +82,9 @@ def score_candidates(columns, weight, own, first, last, metric, gain):
 
 @kernel
 def split_members(columns, weight, own, center, metric, moves, new_own):
-    """Split one cluster by its member `center`: who moves, and everybody's distance afterwards.
+    """Split one cluster by its member `center`: which members move, and all distances after.
 
-    Ties stay. Returns the cost of those who stay and of those who move.
+    Members at equal distance stay. Returns the cost of members that stay and of those that move.
     """
     members = weight.size
     distance = np.empty(_BLOCK, np.float64)
@@ -108,9 +108,9 @@ def split_members(columns, weight, own, center, metric, moves, new_own):
 def draw_candidate(t, gain, free, weight, key, temperature):
     """Draw a free candidate with probability proportional to ``weight exp(gain / temperature)``.
 
-    The first of independent exponential clocks, keyed by row content and round. A temperature of 0
-    takes the largest gain, ties by key. Ties are common: two rows that would take over each other
-    and nobody else have equal gains, up to the rounding of their sums.
+    The winner is the first of independent exponential clocks, keyed by row content and round. A
+    temperature of 0 takes the largest gain, with ties broken by key. Ties are common: two rows that
+    would each take only the other have equal gains, up to the rounding of their sums.
     """
     most = -math.inf
     for x in range(gain.size):
@@ -150,9 +150,9 @@ def add_product(sums, t, weight, units):
 
 @inner_kernel
 def in_units(distance, unit):
-    """Round a distance to a whole number of units; one at least, if it is not 0.
+    """Round a distance to an integer number of units, at least one if it is not 0.
 
-    Distances of rows of a fit are below 2^62 units; those of rows far outside are cut off there.
+    Distances of rows of a fit are below 2^62 units. Larger distances of new rows are clipped.
     """
     if distance == 0.0:
         return np.uint64(0)
@@ -163,10 +163,10 @@ def in_units(distance, unit):
 def assign_rows(rows, weight, centers, first_child, children, metric, unit, label, sums):
     """Replay the nested splits for each row.
 
-    The children of cluster t, ``children[first_child[t]:first_child[t + 1]]``, are in the order in
-    which they split off. Fills `label` with the last cluster a row moves to, and adds to
-    ``sums[t]`` what rows save by moving into cluster t, to the last entry what they cost in the
-    end: as integers, so that no order of summation matters.
+    The children of cluster t, ``children[first_child[t]:first_child[t + 1]]``, are in the order of
+    the splits. Fills `label` with the last cluster that a row moves to. Adds to ``sums[t]`` what
+    rows save by moving into cluster t, and to the last entry their final cost. Sums are integers,
+    so their order does not matter.
     """
     last = sums.shape[0] - 1
     for i in range(rows.shape[0]):
@@ -191,8 +191,8 @@ def assign_rows(rows, weight, centers, first_child, children, metric, unit, labe
 def assign_between(rows, weight, mover, rival, first_child, children, unit, label, sums):
     """Replay splits between two points each: a row moves if it is closer to the mover.
 
-    As `assign_rows`; but a split may also take a row farther from its point. What rows lose is
-    added to the entries after what they save, and what they cost in the end to the last.
+    Like `assign_rows`, but a split may also increase the distance from a row to its point. Losses
+    are added to the entries after the savings, and final costs to the last entry.
     """
     last = sums.shape[0] - 1
     half = last // 2
@@ -221,7 +221,7 @@ def assign_between(rows, weight, mover, rival, first_child, children, unit, labe
 
 @kernel
 def unit_rows(rows):
-    """Scale each row to length 1; rows of length 0 stay as they are."""
+    """Scale each row to length 1; rows of length 0 do not change."""
     scaled = np.empty_like(rows)
     for i in range(rows.shape[0]):
         most = 0.0

@@ -1,4 +1,4 @@
-"""All greedy centers at once: champions of subtrees, bottom up."""
+"""All greedy centers at once: the champions of subtrees, bottom up."""
 
 import numpy as np
 
@@ -9,10 +9,11 @@ __all__ = ["find_champions", "order_ties", "remaining_costs"]
 
 @kernel
 def find_champions(nodes, closing, leaf_key):
-    """Gain, split-off cluster and cell of every leaf at the moment the greedy takes it.
+    """Gain, split-off cluster and cell of every leaf when the greedy algorithm chooses it.
 
-    The champion of a subtree is the leaf that greedy takes first in it: the largest gain, ties by
-    key. A leaf is taken with gain M(v), where v is the highest node whose champion it is.
+    The champion of a subtree is the leaf that is chosen first in it: the leaf with the largest gain,
+    with ties broken by key. A leaf is chosen with gain M(v), where v is the highest node whose
+    champion it is.
 
     Returns
     -------
@@ -59,7 +60,7 @@ def find_champions(nodes, closing, leaf_key):
 
 @kernel
 def order_ties(order, gain, leaf_key, longest):
-    """Sort runs of equal gain by key, largest first; return where runs over `longest` begin."""
+    """Sort runs of equal gain by key, largest first; return the runs longer than `longest`."""
     n = order.size
     long_runs = np.empty((n // longest + 1, 2), np.int64)
     found = 0
@@ -84,7 +85,7 @@ def order_ties(order, gain, leaf_key, longest):
 
 @kernel
 def remaining_costs(gain, order):
-    """Cost after each center: the gains still to come, summed from the end in double-double."""
+    """Cost after each center: the sum of the later gains, from the end, in double-double."""
     n = order.size
     cost = np.empty(n, np.float64)
     high, low = 0.0, 0.0

@@ -1,4 +1,4 @@
-"""A binary heap, largest score first, in one array of records; the caller keeps its size."""
+"""A binary heap, largest score first, in one array of records; the caller stores its size."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ _ENTRY = np.dtype(
 
 
 def empty_heap(n_leaves: int) -> NDArray[np.void]:
-    """Make room for entries below which no leaf stands twice; untouched room takes no memory."""
+    """Allocate a heap for nodes with disjoint leaves; untouched entries use no memory."""
     return np.empty(n_leaves + 2, dtype=_ENTRY)
 
 
@@ -43,7 +43,7 @@ def push(heap, size, score, number, time, deficit):
 
 @inner_kernel
 def drop_first(heap, size):
-    """Remove the first entry of a heap; `size` is its size afterwards."""
+    """Remove the first entry of a heap; `size` is the size after that."""
     score = heap[size]["score"]
     k = np.int64(0)
     while True:

@@ -1,4 +1,4 @@
-"""Clusters and the clusters they split from."""
+"""Clusters and the clusters they were split from."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ __all__ = ["ancestors_among"]
 
 @kernel
 def ancestors_among(parent, n_clusters):
-    """Cluster among the first `n_clusters` that each cluster belonged to when there were so many.
+    """Cluster of the cut into `n_clusters` clusters that contains each cluster.
 
-    Parents come before children, so one pass settles it.
+    Parents come before children, so one pass is enough.
     """
     ancestor = np.empty(parent.size, np.int32)
     for t in range(parent.size):

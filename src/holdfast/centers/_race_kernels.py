@@ -1,9 +1,9 @@
 """The exact sampler: in each round, a race between a few large gains and all the small ones.
 
-Every free leaf x runs at rate ``weight(x) exp((gain(x) - threshold) / temperature)``; the first to
-arrive is the next center. Leaves under *heavy* tops (best gain above the threshold) race by keyed
+Every free leaf x arrives at rate ``weight(x) exp((gain(x) - threshold) / temperature)``. The first to
+arrive is the next center. Leaves under *heavy* tops (best gain above the threshold) race with keyed
 noise that is opened lazily, best first, from the root down. All other leaves have a Poisson clock
-of rate ``weight(x)`` that keeps running from round to round; an arrival counts with probability
+of rate ``weight(x)`` that keeps running from round to round. An arrival counts with probability
 ``exp((gain(x) - threshold) / temperature)``.
 """
 
@@ -32,18 +32,18 @@ from holdfast.centers._heap_kernels import drop_first, push
 
 __all__ = ["early_arrivals", "first_arrivals", "largest_gains", "race", "run_rounds"]
 
-_THRESHOLD = 0.25  # heavy above this share of the smallest temperature of the round
+_THRESHOLD = 0.25  # heavy above this fraction of the smallest temperature of the round
 _LARGEST = 1e300
 _CLOCK = np.uint64(1)
 _COIN = np.uint64(2)
 _SPLIT = np.uint64(3)
 _DELAY = np.uint64(4)
-_AHEAD = 8  # arrivals; as many rounds as memory takes to answer
+_AHEAD = 8  # arrivals to prefetch: the number of rounds that one memory access takes
 
 
 @kernel
 def exponential(key):
-    """Turn a key into a standard exponential variate."""
+    """Convert a key to a standard exponential variate."""
     return -portable_log(uniform(key))
 
 
@@ -55,16 +55,16 @@ def delay_of(leaf_key, attempt):
 
 @kernel
 def first_arrivals(leaf_key, nodes, start, stop, times):
-    """Fill in the first arrival of the clocks of the leaves ``start .. stop``."""
+    """Compute the first arrival of the clocks of the leaves ``start .. stop``."""
     for x in range(start, stop):
         times[x] = delay_of(leaf_key[x], 0.0) / nodes[2 * x]["weight"]
 
 
 @kernel
 def early_arrivals(leaf_key, nodes, before, leaves, times):
-    """List the leaves whose clocks arrive first before a time, and these arrivals, in no order.
+    """List the leaves whose first arrival is before a time, and these arrivals, in any order.
 
-    Returns how many there are; more than fit into `leaves` are counted, not listed. Most clocks are
+    Returns the number of such leaves, even if `leaves` is too short to list all. Most clocks are
     ruled out without a logarithm, by ``-ln(u) >= 1 - u``.
     """
     found = 0
@@ -84,7 +84,7 @@ def early_arrivals(leaf_key, nodes, before, leaves, times):
 def largest_gains(root, nodes, rank, heap):
     """Fill `rank` with the nodes of the largest best gains, in order.
 
-    A child's best gain is never above its parent's, so they are found from the root down.
+    The best gain of a child is at most that of its parent, so they are found from the root down.
     """
     push(heap, np.int64(0), nodes[root]["best"], np.int64(root), 0.0, 0.0)
     size = np.int64(1)
@@ -111,11 +111,11 @@ def score_of(time, deficit, temperature):
 
 @inner_kernel
 def open_node(node, t, time, deficit, most, temperature, branch_key, nodes, state, cover):
-    """Share the earliest clock of an inner node between its children.
+    """Pass the earliest clock of an inner node to its children.
 
-    One child, chosen in proportion to weight, has that clock; the other a later one. A deficit is
-    the best gain of all minus the best gain below; inside an uncovered subtree it grows by the
-    difference between siblings, small numbers that lose no digits to the large ones above.
+    One child, chosen in proportion to weight, gets that clock, and the other gets a later one. A
+    deficit is the best gain of all minus the best gain below. Inside an uncovered subtree it grows
+    by differences between siblings, small numbers that lose no digits to the large ones above.
 
     Returns score, node, time, deficit of the better child, then of the other (node -1 if none).
     """
@@ -154,9 +154,9 @@ def open_node(node, t, time, deficit, most, temperature, branch_key, nodes, stat
 def search_heavy(
     root, time, most, temperature, t, branch_key, nodes, state, cover, now, looked, heap
 ):
-    """Find the first of the leaves under heavy tops to arrive; `time` is their earliest clock.
+    """Find the first leaf under heavy tops to arrive; `time` is their earliest clock.
 
-    Nodes are opened best first by score, a bound on everything below; the first leaf on top wins.
+    Nodes are opened best first by score, a bound on all arrivals below. The first leaf on top wins.
 
     Returns leaf, clock and deficit.
     """
@@ -185,7 +185,7 @@ def search_heavy(
 
 @inner_kernel
 def mark_heavy(passed, threshold, rank, nodes, state, cover):
-    """Make heavy the tops whose best gain exceeds the threshold; `rank` was read up to `passed`."""
+    """Mark the tops whose best gain exceeds the threshold as heavy; resume `rank` at `passed`."""
     while passed < rank.size and nodes[rank[passed]]["best"] > threshold:
         node = np.int64(rank[passed])
         soon = np.int64(rank[min(passed + _AHEAD, rank.size - 1)])
@@ -200,7 +200,7 @@ def mark_heavy(passed, threshold, rank, nodes, state, cover):
 
 @inner_kernel
 def look_ahead(leaf, leaf_key, nodes, state, cover):
-    """Fetch what a race needs of a leaf that arrives soon; its parent stands beside it."""
+    """Prefetch what a race needs of a leaf that arrives soon; its parent is next to it."""
     prefetch(leaf_key, leaf)
     prefetch(state, 2 * leaf)
     prefetch(nodes, 2 * leaf)
@@ -215,11 +215,12 @@ def race(
 ):  # fmt: skip
     """Run the race of round t.
 
-    `queue` and `times` are leaves by their first arrival, and these arrivals; `heap` and `late` room
-    for opened nodes and redrawn arrivals. `looked` is empty, or marks with the number of the run
-    the inner nodes on which the outcome depends other than through their weight and best gain.
+    `queue` has the leaves by their first arrival, and `times` these arrivals. `heap` and `late` are
+    work space for opened nodes and redrawn arrivals. If `looked` is not empty, it marks, with the
+    number of the run, the inner nodes on which the outcome depends in other ways than through their
+    weight and best gain.
 
-    Returns the winner, -1 if the queue was too short to tell.
+    Returns the winner, or -1 if the queue was too short.
     """
     weight = heavy_below(root, nodes, state, cover)[0]
     heavy_leaf, heavy_time, earliest = np.int64(-1), 0.0, math.inf
@@ -277,7 +278,7 @@ def race(
 def draw_temperature(t, least_cost, rate, key):
     """Return the temperature of round t and the threshold for heavy tops.
 
-    Uniform between one and two times ``rate * least_cost``, the paper's lambda.
+    The temperature is lambda in the paper: uniform between one and two times ``rate * least_cost``.
     """
     coolest = min(rate * least_cost, _LARGEST) if least_cost > 0.0 else 0.0
     return coolest * (1.0 + uniform(combine(key, np.uint64(t)))), _THRESHOLD * coolest
@@ -296,13 +297,13 @@ def run_rounds(
     keys : of the temperatures and of the heavy race
     rank : nodes by best gain, largest first, or the first part of that list
     queue, times : leaves by their first arrival, or the first part of them; their arrivals
-    state, cover, now : as before the first round; hold the final state afterwards
+    state, cover, now : as before the first round; overwritten with the final state
     heap, late : empty heaps, for opened nodes and for redrawn arrivals
 
     Returns
     -------
     center (leaves), cost after each, the clusters they split, the bits of their cells, and the
-    number of rounds: fewer than asked for if `rank` or `queue` was too short to tell the next
+    number of rounds, which is smaller than `rounds` if `rank` or `queue` was too short
     """
     center = np.empty(rounds, np.int32)
     split_from = np.empty(rounds, np.int32)

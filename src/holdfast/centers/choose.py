@@ -1,4 +1,4 @@
-"""The centers of a tree, in the order they are chosen, for every k at once."""
+"""Tree -> centers in order, for every k at once."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,24 +26,24 @@ from holdfast.tree import Tree
 __all__ = ["CenterSequence", "choose_centers"]
 
 _LONG_RUN = 24
-_WORTH_A_THREAD = 1 << 14  # leaves; below, starting a thread takes longer than the work
+_WORTH_A_THREAD = 1 << 14  # with fewer leaves, starting a thread takes longer than the work
 
 
 @dataclass(frozen=True)
 class CenterSequence:
-    """Centers as leaves of the tree, in the order chosen.
+    """Centers as leaves of the tree, in the order in which they were chosen.
 
     Attributes
     ----------
     leaf : ndarray of shape (n_centers,), dtype int32
     cost : ndarray of shape (n_centers,), dtype float64
-        COST_T after each center, in the data's units.
+        COST_T after each center, in units of the data.
     parent : ndarray of shape (n_centers,), dtype int32
-        The cluster that each one split; -1 for the first.
+        The cluster that each center splits; -1 for the first.
     cell : ndarray of shape (n_centers,), dtype uint8
-        A center takes over the leaves that agree with it in every bit >= cell; 64 for all space.
+        A center owns the leaves that agree with it in every bit >= cell; 64 means all space.
     label : ndarray of shape (n_leaves,), dtype int32
-        The cluster of each leaf once all these centers are there.
+        The cluster of each leaf after the last center.
     """
 
     leaf: NDArray[np.int32]
@@ -54,10 +54,10 @@ class CenterSequence:
 
 
 def choose_centers(tree: Tree, epsilon: float, max_centers: int, seed: int) -> CenterSequence:
-    """Choose centers until `max_centers` or all leaves are taken.
+    """Choose `max_centers` centers, or all leaves if there are fewer.
 
-    `epsilon` 0 is the greedy of [LHBP25], Alg. 1; above, the exponential mechanism of Alg. 2;
-    infinity draws leaves in proportion to their weight.
+    `epsilon` 0 is the greedy algorithm of [LHBP25], Alg. 1. A positive `epsilon` is the exponential
+    mechanism of Alg. 2. Infinity draws leaves in proportion to their weight.
     """
     n_centers = min(max_centers, tree.n_leaves)
     if epsilon == 0.0:
@@ -66,7 +66,7 @@ def choose_centers(tree: Tree, epsilon: float, max_centers: int, seed: int) -> C
 
 
 def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
-    """Greedy for all k: a leaf's gain when it is taken is static, so one sort gives the order."""
+    """Greedy for all k: the gain of a leaf when it is chosen is static, so one sort is enough."""
     gain, above, cell, _ = find_champions(tree.nodes, tree.closing, tree.leaf_key)
     order = np.argsort(-gain).astype(np.int32)
     for start, stop in order_ties(order, gain, tree.leaf_key, _LONG_RUN):
@@ -90,10 +90,10 @@ def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
 
 
 def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> CenterSequence:
-    """Exponential mechanism by racing clocks; see docs/how_it_works.md for why it is exact."""
+    """Exponential mechanism by a race of clocks; docs/how_it_works.md explains why it is exact."""
     rounds, share = 0, 64 * n_centers + 1024
     while rounds < n_centers:
-        # A few centers need only the largest gains and the first arrivals in order.
+        # A few centers need only the largest gains and the first arrivals.
         rank, queue, times = _rank_and_queue(tree, share)
         state, cover, now = start_cover(tree.count[tree.root], tree.root, tree.n_leaves)
         center, cost, parent, cell, rounds = run_rounds(
@@ -127,7 +127,7 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
 def _rank_and_queue(
     tree: Tree, share: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Compute `rank_gains` and `first_in_queue`, side by side where there is much to do."""
+    """Compute `rank_gains` and `first_in_queue`, in two threads if there are many leaves."""
     if tree.n_leaves < _WORTH_A_THREAD:
         return rank_gains(tree, share), *first_in_queue(tree, share)
     found: dict[int, tuple[NDArray[Any], ...]] = {}
@@ -141,9 +141,9 @@ def _rank_and_queue(
 
 
 def rank_gains(tree: Tree, share: int) -> NDArray[np.int32]:
-    """Nodes by best gain, largest first: `share` of them, or all."""
+    """Sort nodes by best gain, largest first; return the first `share` of them, or all."""
     if share >= tree.count.size // 8:
-        falling = np.array(tree.best).view(np.uint64)  # the order of positive doubles
+        falling = np.array(tree.best).view(np.uint64)  # positive doubles sort like integers
         return z_order(np.invert(falling, out=falling)[:, None])
     rank = np.empty(share, dtype=np.int32)
     largest_gains(tree.root, tree.nodes, rank, empty_heap(share + 1))
@@ -151,10 +151,10 @@ def rank_gains(tree: Tree, share: int) -> NDArray[np.int32]:
 
 
 def first_in_queue(tree: Tree, share: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Leaves by their first arrival, and these arrivals: about `share` of them, or all."""
+    """Sort leaves by their first arrival; return about `share` of them, or all, with arrivals."""
     if share < tree.n_leaves // 8:
         leaves, times = np.empty(4 * share, dtype=np.int32), np.empty(4 * share)
-        before = 2.0 * share / tree.count[tree.root]  # twice as many as asked for, on average
+        before = 2.0 * share / tree.count[tree.root]  # twice as many as needed, on average
         found = early_arrivals(tree.leaf_key, tree.nodes, before, leaves, times)
         if found <= leaves.size:
             order = np.argsort(times[:found])
@@ -169,23 +169,23 @@ def first_in_queue(tree: Tree, share: int) -> tuple[NDArray[np.int32], NDArray[n
 
 
 def temperature_rate(epsilon: float, total_weight: float) -> float:
-    """Return the smallest lambda of a round over the cost of its greedy choice."""
+    """Return the smallest lambda of a round, divided by the cost of its greedy choice."""
     return min(epsilon, 1e300) / (6.0 * float(portable_log(max(total_weight, 2.0))))
 
 
 def round_keys(seed: int) -> NDArray[np.uint64]:
-    """Keys of the temperatures and of the heavy race."""
+    """Return the keys of the temperatures and of the heavy race."""
     return np.array([purpose_key(seed, "temperature"), purpose_key(seed, "race")])
 
 
 def start_cover(
     weight: float, root: int, n_leaves: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.void], NDArray[np.void]]:
-    """No center yet: the root is the only top, and the cost is that of its weight at distance 1.
+    """Start without centers: the root is the only top, and the cost is its weight at distance 1.
 
     Returns `state`, `cover` and `now` of `_cover_kernels`.
     """
-    state = np.zeros(2 * n_leaves - 1, dtype=np.uint8)  # INSIDE; untouched pages cost nothing
+    state = np.zeros(2 * n_leaves - 1, dtype=np.uint8)  # INSIDE; untouched pages use no memory
     state[root] = LIGHT
     cover = np.zeros(n_leaves - 1, dtype=COVER)
     now = np.zeros(1, dtype=NOW)

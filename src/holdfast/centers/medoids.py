@@ -1,9 +1,9 @@
-"""Centers by the real k-median cost: the mechanism of Alg. 2 without the tree.
+"""Rows -> centers by the k-median cost itself: the mechanism of Alg. 2 without the tree.
 
-Rows -> distinct locations in the order of their keys -> the first `max_candidates` of them are
-candidates, and the sample that scores candidates -> in each round one of them is drawn and takes
-over the members of its own cluster that are closer to it. Only that cluster is split, so cuts are
-nested; with equal earlier centers, a deleted row changes scores by its own distance only.
+Distinct locations are sorted by key. The first `max_candidates` of them are the candidates, and also
+the sample that scores the candidates. Each round draws one candidate, which takes the members of
+its own cluster that are closer to it than to their center. Only that cluster is split, so cuts are
+nested. If the earlier centers are the same, a deleted row changes scores only by its own distance.
 """
 
 import math
@@ -40,9 +40,9 @@ __all__ = [
 METRICS = ("euclidean", "manhattan", "cosine")
 
 MAX_CANDIDATES = 4096
-"""Rows that centers are chosen among, and scored by, where there are more."""
+"""Maximum number of rows among which centers are chosen, and by which they are scored."""
 
-_THREADED = 1 << 21  # distances times dimensions from which threads pay
+_THREADED = 1 << 21  # distances times dimensions above which threads are faster
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class Locations:
     Attributes
     ----------
     rows : ndarray of shape (n, n_features), dtype float64
-        All rows, prepared for the distance.
+        All rows, prepared for the metric.
     order : ndarray of shape (n,), dtype int32
-        Rows location by location, within one by row number.
+        Rows by location, then by row number.
     start : ndarray of shape (n_locations + 1,), dtype int32
         Rows of location i are ``order[start[i]:start[i + 1]]``.
     weight : ndarray of shape (n_locations,), dtype float64
@@ -73,46 +73,46 @@ class Locations:
 
     @property
     def first_rows(self) -> NDArray[np.int32]:
-        """The row that stands for each location."""
+        """The row that represents each location."""
         return self.order[self.start[:-1]]
 
 
 def prepare_rows(X: NDArray[np.float64], metric: int, exponent: int) -> NDArray[np.float64]:
-    """Bring rows to where distances neither overflow nor underflow, by an exact power of two.
+    """Scale rows by an exact power of two, so that distances neither overflow nor underflow.
 
-    For the cosine distance each row is brought to length 1 instead.
+    For the cosine distance, scale each row to length 1 instead.
     """
     prepared: NDArray[np.float64]
     if METRICS[metric] == "cosine":
         prepared = unit_rows(X)
     else:
-        with np.errstate(over="ignore"):  # new rows so far away that all centers are equally far
+        with np.errstate(over="ignore"):  # new rows so far away that all distances are infinite
             prepared = np.ldexp(X, -exponent)
     return prepared
 
 
 @dataclass(frozen=True)
 class KeyPlaces:
-    """Rows by the keys of their locations, as `collect_locations` sorts them."""
+    """The keys by which `collect_locations` sorts rows."""
 
     metric: int
     exponent: int
     seed: int
 
     def of_held(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """Keys, in one column."""
+        """Keys of rows of the fit, in one column."""
         prepared = prepare_rows(rows, self.metric, self.exponent)
         return _location_keys(prepared, self.seed, self.metric, self.exponent)[:, None]
 
     def of_any(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Keys, in one column; any row can be there."""
+        """Keys of any rows, in one column; any row can be in the fit."""
         return self.of_held(rows), np.ones(rows.shape[0], dtype=np.bool_)
 
 
 def _location_keys(
     rows: NDArray[np.float64], seed: int, metric: int, exponent: int
 ) -> NDArray[np.uint64]:
-    """Keys of prepared rows: of what was given, so that no row decides over the keys of others."""
+    """Keys of prepared rows; they hash the given values, so no row affects the keys of others."""
     return row_keys(rows, seed, 0 if METRICS[metric] == "cosine" else exponent)
 
 
@@ -123,15 +123,15 @@ def collect_locations(
     metric: int = 0,
     exponent: int = 0,
 ) -> Locations:
-    """Merge identical rows and sort them by key: content decides, never the order of the rows.
+    """Merge identical rows and sort them by key, which depends on content and not on row order.
 
-    `rows` are as :func:`prepare_rows` made them with this metric and exponent.
+    `rows` come from :func:`prepare_rows` with the same metric and exponent.
     """
     key = _location_keys(rows, seed, metric, exponent)
     order = np.argsort(key, kind="stable").astype(np.int32)
     start = _starts(np.diff(key[order]) != 0)
     merged = count_merged(read_only(rows), order, start)
-    if merged.any():  # two contents with one key, once in 2^64 pairs
+    if merged.any():  # two different rows with one key, which happens once in 2^64 pairs
         order = np.lexsort((*rows.T[::-1], key)).astype(np.int32)
         start = _starts((rows[order[1:]] != rows[order[:-1]]).any(axis=1))
     unit = 1.0
@@ -144,7 +144,7 @@ def collect_locations(
 
 
 def _starts(new: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Where runs begin, given whether each element but the first begins one; and the end."""
+    """Where runs begin, given whether each element after the first begins one; and the end."""
     return np.concatenate(([0], np.flatnonzero(new) + 1, [new.size + 1])).astype(np.int32)
 
 
@@ -161,9 +161,9 @@ def choose_by_distance(
     Returns
     -------
     center : ndarray of shape (n_centers,), dtype int64
-        Locations, in the order chosen.
+        Locations, in the order in which they were chosen.
     parent : ndarray of shape (n_centers,), dtype int32
-        The cluster that each one split; -1 for the first.
+        The cluster that each center splits; -1 for the first.
     """
     size = min(max_candidates, locations.weight.size)
     weight, key = locations.weight[:size], locations.key[:size]
@@ -212,7 +212,7 @@ def _split(
     center: int,
     metric: int,
 ) -> tuple[NDArray[np.bool_], float, float, NDArray[np.float64]]:
-    """Who of a cluster moves to a new center, the costs of both sides, all distances after."""
+    """Which members move to a new center, the costs of both sides, and all distances after."""
     moves = np.empty(members.size, dtype=np.bool_)
     distance = np.empty(members.size)
     stayed, moved = split_members(
@@ -235,7 +235,7 @@ def score_members(
     metric: int,
     gain: NDArray[np.float64],
 ) -> None:
-    """Refresh the gains of all members of a cluster; each is summed on its own, in one order."""
+    """Update the gains of all members of a cluster; each is summed separately, in a fixed order."""
     if members.size < 2:
         gain[members] = 0.0
         return

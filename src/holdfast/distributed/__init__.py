@@ -1,13 +1,14 @@
-"""More than one machine: fit and label on any Dask cluster. The only place that imports Dask.
+"""More than one machine: fit and label on a Dask cluster. The only room that imports Dask.
 
-Install it by ``pip install 'holdfast[dask]'``.
+Install it with ``pip install 'holdfast[dask]'``.
 """
 
 try:
     import dask  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "holdfast.distributed needs Dask; install it by `pip install 'holdfast[dask]'`."
+        "holdfast.distributed needs Dask, which is not installed. Install it with "
+        "pip install 'holdfast[dask]'."
     ) from error
 
 from holdfast.distributed.fit import fit

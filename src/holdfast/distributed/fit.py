@@ -1,4 +1,4 @@
-"""Partitions -> sketches where they lie -> one sketch by a tree of merges -> hierarchy."""
+"""Partitions -> sketches on the workers -> one merged sketch -> hierarchy."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from holdfast.tables.chunks import Chunk, check_like
 __all__ = ["fit"]
 
 FAN_IN = 4
-"""Sketches that one task merges; never changes a result."""
+"""Number of sketches that one task merges; does not change the result."""
 
 
 @dataclass(frozen=True)
@@ -36,31 +36,31 @@ def fit(
     sample_weight: Any = None,
     max_cells: int = MAX_CELLS,
 ) -> HierarchicalKMedian:
-    """Fit on the active Dask cluster, or with Dask's threads where there is none.
+    """Fit on the active Dask cluster, or with the threads of Dask if there is none.
 
-    Partitions are sketched where they lie, sketches are merged by a tree of tasks, and the tree of
-    cells is built once, here. The result is that of a local fit on the distinct rows with their
-    counts, bit for bit, for any partitions and any number of workers; also when workers die.
+    Workers sketch their partitions, a tree of tasks merges the sketches, and the driver builds the
+    hierarchy once. The result equals a local fit on the distinct rows with their counts, bit for
+    bit, for any partitions and any number of workers, even if workers die.
 
     Parameters
     ----------
     estimator : HierarchicalKMedian
-        Is fitted. What fails leaves it as it was.
+        The estimator to fit. After an error, it is unchanged.
     X : dask.array.Array, dask.dataframe.DataFrame or list of paths
-        Paths are those of Parquet files that all workers can read.
+        Paths of Parquet files must be readable by all workers.
     columns : iterable of str, default=None
-        Which columns of a dataframe or of files count; all by default.
+        The columns of a dataframe or of files to use. None uses all columns.
     sample_weight : str or dask.array.Array of shape (n_rows,), default=None
-        How often each row counts: the name of a column of a dataframe or of files, or an array for
-        an array. Whole numbers of at least 0.
+        How often each row counts, as integers of at least 0. For a dataframe or files, the name of
+        a column; for an array, another array.
     max_cells : int, default=2097152
-        At most so many distinct rows travel and are clustered; see
+        The maximum number of distinct rows that are moved and clustered; see
         :func:`holdfast.fit_chunks`.
 
     Returns
     -------
     HierarchicalKMedian
-        `estimator`. `labels_` and `center_indices_` speak of its `rows_`.
+        `estimator`. Its `labels_` and `center_indices_` refer to its `rows_`.
     """
     named = None if columns is None else tuple(columns)
     recipe = clone(estimator)
@@ -78,7 +78,7 @@ def fit(
     try:
         fit_sketch(estimator, whole.sketch, recipe, whole.like.names)
     except BaseException:
-        estimator.__dict__ = before  # nothing half-fitted remains
+        estimator.__dict__ = before  # as if nothing had happened
         raise
     return estimator
 
@@ -91,14 +91,14 @@ def sketch_partition(
     cap: Cap,
     sample_weight: str | None = None,
 ) -> PartSketch:
-    """Sketch one partition, on the worker that has it."""
+    """Sketch one partition, on the worker that holds it."""
     chunks = read_partition(place, rows, columns, sample_weight)
     sketch, first = sketch_source(chunks, recipe, cap)
     return PartSketch(first, sketch)
 
 
 def merge_parts(parts: list[PartSketch]) -> PartSketch:
-    """Add sketches up."""
+    """Merge sketches."""
     first, *others = parts
     like, sketch = first.like, first.sketch
     for other in others:

@@ -1,4 +1,4 @@
-"""Dask collections and lists of Parquet paths -> partitions, each a task of its own."""
+"""Dask collections and lists of Parquet paths -> partitions, one task each."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -14,13 +14,13 @@ __all__ = ["Partition", "delay", "kind_of", "list_partitions", "read_partition"]
 
 @dataclass(frozen=True)
 class Partition:
-    """Where rows lie, and how messages call it.
+    """A partition and its name in messages.
 
     Attributes
     ----------
     place : str
     rows : Delayed or str
-        A task that gives an array or a table, or the path of a Parquet file.
+        A task that returns an array or a table, or the path of a Parquet file.
     """
 
     place: str
@@ -28,10 +28,10 @@ class Partition:
 
 
 def kind_of(X: Any) -> str:
-    """Tell a dask.array from a dask.dataframe from a list of paths."""
+    """Return "array", "dataframe" or "paths"."""
     if hasattr(X, "dask") and hasattr(X, "chunks"):
         if X.ndim != 2:
-            raise ValueError(f"X must have rows and columns; got {X.ndim} dimensions.")
+            raise ValueError(f"X must have 2 dimensions, rows and columns; got {X.ndim}.")
         return "array"
     if hasattr(X, "dask") and hasattr(X, "partitions") and hasattr(X, "columns"):
         return "dataframe"
@@ -39,16 +39,17 @@ def kind_of(X: Any) -> str:
         return "paths"
     raise TypeError(
         "X must be a dask.array, a dask.dataframe or a list of paths of Parquet files; got "
-        f"{type(X).__name__}. For rows in memory use fit, for other chunks fit_chunks."
+        f"{type(X).__name__}. Use fit for rows in memory, and fit_chunks for other chunks."
     )
 
 
 def list_partitions(
     X: Any, columns: Iterable[str] | None, sample_weight: Any = None
 ) -> list[Partition]:
-    """List partitions in the order of the rows; nothing is read yet.
+    """List the partitions in the order of the rows, without reading them.
 
-    Weights are the name of a column, or for an array another array: each task then gives a pair.
+    `sample_weight` is the name of a column or, for an array, another array. Each task then returns a
+    pair of rows and weights.
     """
     kind = kind_of(X)
     if sample_weight is not None and isinstance(sample_weight, str) == (kind == "array"):
@@ -101,6 +102,6 @@ def read_partition(
 
 
 def delay(function: Callable[..., Any], partition: Partition, *arguments: Any) -> Delayed:
-    """Call a function on a partition, when and where it is computed."""
+    """Call a function on a partition lazily."""
     task: Delayed = delayed(function, pure=False)(partition.place, partition.rows, *arguments)
     return task

@@ -20,29 +20,30 @@ __all__ = ["predict"]
 
 
 def predict(estimator: HierarchicalKMedian, X: Any, *, columns: Iterable[str] | None = None) -> Any:
-    """Label rows lazily: nothing is computed until the labels are.
+    """Predict the labels of rows lazily.
 
-    Only the centers of the cut travel to the workers, no rows.
+    Nothing is computed until the labels are. Only the centers of the clusters are sent to the
+    workers.
 
     Parameters
     ----------
     estimator : HierarchicalKMedian
-        Fitted.
+        A fitted estimator.
     X : dask.array.Array, dask.dataframe.DataFrame or list of paths
     columns : iterable of str, default=None
-        Which columns of a dataframe or of files count; all by default.
+        The columns of a dataframe or of files to use. None uses all columns.
 
     Returns
     -------
     dask.array.Array or dask.dataframe.Series
-        Labels as int32, with the partitions of `X`: a series named ``label`` with its index for a
-        dataframe, else an array, for paths with one chunk a file.
+        Labels as int32, with the partitions of `X`. A dataframe gives a series named ``label`` with
+        its index. Anything else gives an array; for paths, it has one chunk per file.
     """
     check_is_fitted(estimator)
     kind = kind_of(X)
     named = None if columns is None else tuple(columns)
     centers = estimator.hierarchy_.locator.first(estimator.cluster_centers_.shape[0])
-    locator = delayed(centers, pure=False, traverse=False)  # once in the graph, not once a block
+    locator = delayed(centers, pure=False, traverse=False)  # once in the graph, not once per block
     names = getattr(estimator, "feature_names_in_", None)
     expected = None if names is None else tuple(str(name) for name in names)
     if kind == "dataframe":
@@ -88,8 +89,8 @@ def _label_chunk(
 ) -> NDArray[np.int32]:
     if chunk.rows.shape[1] != locator.n_features:
         raise ValueError(
-            f"{chunk.place}: must have {locator.n_features} columns, as the rows that were "
-            f"clustered; got {chunk.rows.shape[1]}."
+            f"{chunk.place}: must have {locator.n_features} columns like the rows of the fit; got "
+            f"{chunk.rows.shape[1]}."
         )
     if expected is not None and chunk.names is not None and chunk.names != expected:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Points -> cells of a grid that is fixed by the seed alone."""
+"""Points -> cells of a grid that depends only on the seed."""
 
 from holdfast.grid.cells import Cells, collect_cells
 from holdfast.grid.place import Grid, place_grid

@@ -100,7 +100,7 @@ def highest_bit(x):
 
 @inner_kernel
 def first_difference(a, b):
-    """First dimension in which two rows differ at the highest bit at which they differ at all.
+    """First dimension in which two rows differ at the highest bit that differs in any dimension.
 
     Returns the XOR there (0 for equal rows) and the dimension.
     """
@@ -151,7 +151,7 @@ def _varying_bits(coordinates, order, lo, hi, limit, differ, bits, dims):
 
 @inner_kernel
 def _fill_keys(coordinates, order, keys, lo, hi, bits, dims, found):
-    """Gather the chosen bits of each row into one key, the first one highest."""
+    """Collect the chosen bits of each row in one key, with the first bit highest."""
     for i in range(lo, hi):
         row = order[i]
         key = _ZERO
@@ -194,7 +194,7 @@ def _insertion_sort(coordinates, order, lo, hi):
 def sort_rows(coordinates, order, order_out, keys, keys_out):
     """Stable Z-order of the rows: radix sort on interleaved bits, refined where keys are equal.
 
-    The other arguments are room to work in, one element a row; returns the one with the order.
+    The other arguments are work space, one element per row; returns the one with the order.
 
     Bits that do not vary over a segment are skipped. Every pass settles at least
     ``min(12 + log2(size), all)`` of the varying ones, so that there are at most ``64 d / 12``
@@ -268,7 +268,7 @@ def group_sorted(coordinates, order, unique, begins):
 
 @kernel
 def count_merged(rows, order, start):
-    """Per leaf, how many of its rows differ from its first row."""
+    """Count the rows of each leaf that differ from its first row."""
     merged = np.zeros(start.size - 1, np.int32)
     for leaf in range(start.size - 1):
         first = order[start[leaf]]
@@ -292,7 +292,7 @@ def sum_weights(weight, order, start):
 
 @kernel
 def content_keys(rows, factors, key, keys):
-    """Fill in the key of each row: a hash of its values, whatever the dtype or order they came in.
+    """Compute the key of each row: a hash of its values, independent of dtype and row order.
 
     The values are those of `rows` times both factors, powers of two.
     """

@@ -1,4 +1,4 @@
-"""Rows -> leaves: the occupied cells at the grid's depth, in Z-order, with weights and keys."""
+"""Rows -> leaves: the occupied cells at the depth of the grid, in Z-order, with weights and keys."""
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from holdfast.grid.place import Grid
 __all__ = ["Cells", "collect_cells", "row_keys", "to_fixed_point", "z_order"]
 
 MAX_ROWS = 1 << 30
-"""Nodes are numbered by 32-bit integers, two to a row."""
+"""Maximum number of rows; 32-bit integers number the nodes, two per row."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Cells:
     key : ndarray of shape (n_leaves,), dtype uint64
         Hash of the seed and the content of each leaf's first row.
     order : ndarray of shape (n_rows,), dtype int32
-        Rows leaf by leaf; within a leaf by content, then by row number.
+        Rows by leaf; within a leaf by content, then by row number.
     start : ndarray of shape (n_leaves + 1,), dtype int32
         Rows of leaf i are ``order[start[i]:start[i + 1]]``.
     n_merged : int
-        Rows that differ from the first row of their leaf: the grid cannot tell them apart.
+        Number of rows that differ from the first row of their leaf but share its cell.
     """
 
     coordinates: NDArray[np.uint64]
@@ -56,22 +56,22 @@ class Cells:
 
     @property
     def first_rows(self) -> NDArray[np.int32]:
-        """The row that stands for each leaf."""
+        """The row that represents each leaf."""
         return self.order[self.start[:-1]]
 
     @property
     def total_weight(self) -> float:
-        """Weight of all rows, in the units it was given in."""
+        """Weight of all rows, in the units of the given weights."""
         return float(self.weight.sum()) * self.weight_unit
 
 
 def collect_cells(
     X: NDArray[np.float64], weight: NDArray[np.float64] | None, grid: Grid, seed: int
 ) -> Cells:
-    """Sort rows by the cell they fall in and merge those that share a cell at the grid's depth.
+    """Sort rows by cell and merge rows that share a cell at the depth of the grid.
 
-    O(n d) time and 60 + 16 d bytes of memory a row while it runs, for data without adversarial
-    structure; at most 64 d / 12 passes over the rows for any data.
+    Takes O(n d) time and 60 + 16 d bytes of temporary memory per row for data without adversarial
+    structure. Needs at most 64 d / 12 passes over the rows for any data.
 
     Parameters
     ----------
@@ -80,7 +80,10 @@ def collect_cells(
         Positive.
     """
     if X.shape[0] > MAX_ROWS:
-        raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} are supported.")
+        raise ValueError(
+            f"X has {X.shape[0]} rows; at most {MAX_ROWS} are supported. Fit a sample of the rows, "
+            "or use fit_chunks."
+        )
     coordinates = grid.locate(X)
     order = z_order(coordinates)
     coordinates, start = _group_leaves(coordinates, order)
@@ -103,19 +106,19 @@ def collect_cells(
 
 
 def z_order(coordinates: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Sort rows in Z-order, equal ones by row number."""
+    """Sort rows in Z-order, and equal rows by row number."""
     n = coordinates.shape[0]
-    # NumPy's own large arrays lie on large pages, those made in kernels do not.
+    # Arrays that NumPy allocates use large pages; arrays allocated in kernels do not.
     orders, keys = np.empty((2, n), dtype=np.int32), np.empty((2, n), dtype=np.uint64)
     order: NDArray[np.int32] = sort_rows(coordinates, orders[0], orders[1], keys[0], keys[1])
     return order
 
 
 def row_keys(X: NDArray[np.float64], seed: int, exponent: int = 0) -> NDArray[np.uint64]:
-    """Hash the seed and the content of each row, which is `X` times ``2**exponent``."""
+    """Hash the seed and the content of each row, where the content is `X` times ``2**exponent``."""
     keys = np.empty(X.shape[0], dtype=np.uint64)
     rows, key = read_only(X), purpose_key(seed, "row")
-    factors = np.ldexp(1.0, [exponent // 2, exponent - exponent // 2])  # one alone may overflow
+    factors = np.ldexp(1.0, [exponent // 2, exponent - exponent // 2])  # a single one may overflow
     share_rows(X.shape[0], lambda part: content_keys(rows[part], factors, key, keys[part]))
     return keys
 
@@ -133,10 +136,10 @@ def _group_leaves(
 
 
 def to_fixed_point(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Weights as integers below 2^53 in all, so that sums are exact in any order.
+    """Convert weights to integers with a total below 2^53, so that sums are exact in any order.
 
-    Integer weights stay as they are. Fractional ones are rounded to a multiple of a power of two
-    about 2^-52 times their total, and to one unit at least.
+    Integer weights do not change. Fractional weights are rounded to a multiple of a power of two
+    near 2^-52 of their total, and to at least one unit.
     """
     small = float(weight.max()) * weight.size < 2.0**51
     if small and not np.any(np.mod(weight, 1.0)):

@@ -1,8 +1,8 @@
 """Seed and bounding box -> the grid: its scale, its shift, its root level.
 
 Cells at level ``l`` have side ``2**(u - l)`` with one fractional scale ``u`` and one shift per
-dimension, both keyed by the seed. The cell of a point, at every scale, depends on the seed and on
-that point alone; only the root's level depends on the other rows.
+dimension, both keyed by the seed. The cell of a point depends on the seed and on that point alone,
+at every scale. Only the level of the root depends on the other rows.
 """
 
 import math
@@ -22,29 +22,28 @@ from holdfast.grid._kernels import shifted_words
 __all__ = ["BLOCKS", "DEPTH", "ROOT_EXPONENTS", "Extent", "Grid", "place_grid"]
 
 DEPTH = 63
-"""Levels below the root's children; rows that share a cell at this depth are one leaf."""
+"""Levels below the root's children; rows that share a cell at this depth form one leaf."""
 
-# Absolute binary exponents that bound the shift. Doubles reach from 2^-1074 to 2^1024; a window
-# starts at most 63 below and ends at most 64 + log2(sqrt(d)) above what the data spans.
+# Absolute binary exponents that bound the shift. Doubles range from 2^-1074 to 2^1024. A window
+# starts at most 63 below and ends at most 64 + log2(sqrt(d)) above the range of the data.
 _LOWEST = -1280
 BLOCKS = 40
-"""Blocks of 64 bits in the shift of a dimension."""
+"""Number of 64-bit blocks in the shift of a dimension."""
 _SMALLEST_DOUBLE = -1074
 ROOT_EXPONENTS = range(_SMALLEST_DOUBLE, 1089)
-"""Where `Grid.root_exponent` can lie: from the smallest double to the longest diagonal."""
+"""Range of `Grid.root_exponent`: from the smallest double to the longest diagonal."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """What rows place the grid when others stand for them.
+    """The extent of the rows that determine the grid, if other rows represent them.
 
     Attributes
     ----------
     lower, upper : ndarray of shape (n_features,), dtype float64
         Bounding box.
     exponent : int
-        Cells of side ``2**exponent``, in scaled units, have become points: the root's are not
-        smaller.
+        Cells of side ``2**exponent``, in scaled units, became points; root cells are not smaller.
     """
 
     lower: NDArray[np.float64]
@@ -54,7 +53,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class Grid:
-    """Where the cells lie; everything is in scaled units ``y = (x - origin) * scale``.
+    """The position of the cells, in scaled units ``y = (x - origin) * scale``.
 
     Attributes
     ----------
@@ -63,13 +62,13 @@ class Grid:
     scale : float
         ``2**-u`` (or one over the side of the root box).
     shift : ndarray of shape (40, n_features), dtype uint64
-        The shift of each dimension in 64-bit blocks, block ``i`` weighing ``2**(64 i - 1280)``.
+        The shift of each dimension in 64-bit blocks; block ``i`` has weight ``2**(64 i - 1280)``.
     root_exponent : int
         The root's children are the occupied cells of side ``2**root_exponent``.
     anchor : ndarray of shape (n_features,), dtype uint64
         Index of the lowest root cell per dimension, modulo 2^64.
     lowest : ndarray of shape (n_features,), dtype float64
-        Smallest scaled coordinate of the rows that placed the grid.
+        Smallest scaled coordinate of the rows that determined the grid.
     """
 
     origin: NDArray[np.float64]
@@ -89,13 +88,13 @@ class Grid:
             return math.inf
 
     def locate(self, X: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """Coordinates of rows that lie in the root cells.
+        """Compute the coordinates of rows that lie in the root cells.
 
         Returns
         -------
         ndarray of shape (n, n_features), dtype uint64
-            Bit 63 tells the two root cells of a dimension apart, bit ``62 - l`` halves a cell of
-            side ``s_R / 2**l``. Two rows share a cell of side ``2**(b - 63) s_R`` exactly when no
+            Bit 63 distinguishes the two root cells of a dimension. Bit ``62 - l`` halves a cell of
+            side ``s_R / 2**l``. Two rows share a cell of side ``2**(b - 63) s_R`` if and only if no
             bit ``>= b`` of any coordinate differs.
         """
         words = self._words(X, self.root_exponent - DEPTH)
@@ -103,7 +102,7 @@ class Grid:
         return words
 
     def locate_any(self, X: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Coordinates of arbitrary rows, and which of them lie in the root cells at all."""
+        """Compute the coordinates of any rows, and whether each row lies in the root cells."""
         with np.errstate(over="ignore"):
             offset = ((X - self.origin) * self.scale - self.lowest) * 0.125
         reach = math.ldexp(1.0, min(self.root_exponent, 1020))
@@ -113,14 +112,14 @@ class Grid:
         if near.any():
             rows = np.ascontiguousarray(X[near])
             coordinates[near] = self.locate(rows)
-            # The same offset once more, 32 bits coarser, so that it cannot have wrapped around.
+            # Compute the same offset 32 bits coarser, where it cannot wrap around.
             coarse = self._words(rows, self.root_exponent - DEPTH + 32)
             coarse -= self.anchor << np.uint64(DEPTH - 32)
             inside[near] = (coarse < np.uint64(1 << 32)).all(axis=1)
         return coordinates, inside
 
     def cell_numbers(self, X: NDArray[np.float64], exponent: int) -> NDArray[np.uint64]:
-        """Absolute cells of side ``2**exponent`` in scaled units, each number modulo 2^64.
+        """Compute the absolute cells of side ``2**exponent`` in scaled units, modulo 2^64.
 
         Returns
         -------
@@ -164,16 +163,16 @@ def place_grid(
 ) -> Grid:
     """Place the grid for rows between `lower` and `upper` (per dimension, both included).
 
-    [LHBP25], Alg. 4, with two departures: the scale is random as well as the shift, and cells are
-    anchored absolutely, never at the data's minimum. The root's level is the smallest whose cells
-    are at least as wide as the bounding box's diagonal, found in exact integer arithmetic, and
-    not below `least_exponent`.
+    This is [LHBP25], Alg. 4, with two departures: the scale is random as well as the shift, and the
+    positions of cells are absolute, not relative to the minimum of the data. The root level is the
+    smallest whose cells are at least as wide as the diagonal of the bounding box. It is computed in
+    exact integer arithmetic and is at least `least_exponent`.
     """
     n_features = lower.size
     if root_box is not None:
         corner, side = root_box
         origin, scale = np.array(corner, dtype=np.float64), 1.0 / side
-        while ((upper - origin) * scale >= 1.0).any():  # rounded up, out of the box
+        while ((upper - origin) * scale >= 1.0).any():  # rounding moved a row out of the box
             scale = math.nextafter(scale, 0.0)
     else:
         origin, scale = np.zeros(n_features), _scale_of(seed) if random_shift else 1.0

@@ -1,4 +1,4 @@
-"""Centers -> nested cuts, costs, linkage, labels of new rows."""
+"""Centers -> hierarchy: nested cuts, costs, linkage, labels of new rows."""
 
 from holdfast.hierarchy.model import Hierarchy, assemble_hierarchy, build_hierarchy
 

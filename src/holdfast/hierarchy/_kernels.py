@@ -1,4 +1,4 @@
-"""Merges in SciPy's format; the labelled cell that a new row falls in."""
+"""The linkage matrix of SciPy, and the labeled cell that contains a new row."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ __all__ = ["find_cells", "merge_rows"]
 
 @kernel
 def merge_rows(finest, center_row, parent, costs):
-    """Linkage matrix: rows join the center of their finest cluster, then splits are undone."""
+    """Linkage matrix: rows join the center of their finest cluster, then splits are reversed."""
     n = finest.size
     n_centers = center_row.size
     merges = np.empty((n - 1, 4), np.float64)
@@ -41,11 +41,11 @@ def merge_rows(finest, center_row, parent, costs):
 
 @kernel
 def find_cells(rows, coordinates, order, cell, parent):
-    """Finest labelled cell of each row.
+    """Finest labeled cell of each row.
 
-    `coordinates` are those of the centers in Z-order, `order` their numbers. The center with the
-    longest common prefix is a neighbour in that order; of the cells it lies in, from the finest
-    up, the first that still contains the row is the answer.
+    `coordinates` are the coordinates of the centers in Z-order, `order` their numbers. The center
+    with the longest common prefix is a neighbor of the row in that order. The answer is the finest
+    cell of this center that contains the row.
     """
     label = np.empty(rows.shape[0], np.int32)
     for i in range(rows.shape[0]):

@@ -1,4 +1,4 @@
-"""The k-median cost in the data's own distances."""
+"""The k-median cost in the distances of the data."""
 
 from typing import Literal
 
@@ -10,8 +10,8 @@ from holdfast.centers._distance_kernels import unit_rows
 
 __all__ = ["distance_to_own", "distances_between", "k_median_cost", "k_median_cost_to"]
 
-_BLOCK = 1 << 22  # distances held at a time
-_MOST_CANDIDATES = 256  # tried at a time: bounds from the first ones rule others out
+_BLOCK = 1 << 22  # distances in memory at a time
+_MOST_CANDIDATES = 256  # tried at a time; bounds from the first ones rule out others
 
 Rows = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def k_median_cost_to(
 ) -> float:
     """Compute the sum of the distances from each row to its nearest center.
 
-    O(n k d) time, in blocks of rows that never hold n x k distances at once.
+    Takes O(n k d) time. Works in blocks of rows, so n x k distances are never in memory at once.
 
     Parameters
     ----------
@@ -81,10 +81,11 @@ def k_median_cost_to(
 def k_median_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Compute the k-median cost of a clustering, with the best medoid of each cluster as center.
 
-    The sum over clusters of the Euclidean distances to the row of the cluster that makes this sum
-    smallest, as in the figures of [LHBP25]_. Rows that the triangle inequality rules out as medoids
-    are not tried, so a cluster of s rows takes about s^1.5 distances in few dimensions and s^2 at
-    worst, in blocks that never hold an n x n matrix.
+    The medoid of a cluster is its row with the smallest sum of Euclidean distances to the others,
+    as in the figures of [LHBP25]_. Rows that the triangle inequality rules out are not tried. A
+    cluster of s rows takes about s^1.5 distances in few dimensions and s^2 in the worst case. An
+    n x n matrix is never in memory.
+
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def k_median_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | No
     rows, names = _as_rows("X", X), np.asarray(labels)
     if names.shape != (rows.shape[0],):
         raise ValueError(
-            f"labels must have one value for each of {rows.shape[0]} rows; got shape {names.shape}."
+            f"labels must have one value per row, shape ({rows.shape[0]},); got {names.shape}."
         )
     given = np.ones(rows.shape[0]) if sample_weight is None else sample_weight
     counts = np.asarray(given, dtype=np.float64)
@@ -127,10 +128,10 @@ def k_median_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | No
 
 
 def _medoid_cost(rows: Rows, weight: NDArray[np.float64]) -> float:
-    """Find the least weighted sum of distances from one of the rows to all of them.
+    """Find the smallest weighted sum of distances from one of the rows to all rows.
 
-    With E(i) that sum and W the total weight, E(j) >= abs(E(i) - W d(i, j)): rows whose bound
-    exceeds the best sum so far are never tried. The rows nearest the mean come first.
+    With E(i) this sum for row i and W the total weight, E(j) >= abs(E(i) - W d(i, j)). Rows whose
+    bound exceeds the best sum so far are never tried. The row nearest the mean is tried first.
     """
     n = rows.shape[0]
     if n == 0:

@@ -1,4 +1,4 @@
-"""A picture of a hierarchy: one bar of clusters for each k."""
+"""Plots of a hierarchy: one bar of clusters for each k."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 __all__ = ["cluster_color", "draw_hierarchy", "hierarchy_html", "nested_order"]
 
-# Okabe and Ito's palette: distinct to color-blind eyes, different in lightness when printed grey.
+# The palette of Okabe and Ito: distinct for color-blind readers, and in print without color.
 _PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 
-# What tells clusters apart when the colors start again.
+# Hatches distinguish clusters when the colors repeat.
 _HATCHES = ("", "//", "..", "xx")
 
 
@@ -25,9 +25,9 @@ def cluster_color(cluster: int) -> str:
 
 
 def nested_order(parent: NDArray[np.int32], n_clusters: int) -> list[int]:
-    """Arrange the first `n_clusters` clusters so that every coarser cut has its rows together.
+    """Order the first `n_clusters` clusters so that clusters of coarser cuts stay together.
 
-    Each cluster is followed by those that split from it, the latest first.
+    Each cluster is followed by the clusters that were split from it, the latest first.
     """
     children: list[list[int]] = [[] for _ in range(n_clusters)]
     for t in range(1, n_clusters):
@@ -41,7 +41,7 @@ def nested_order(parent: NDArray[np.int32], n_clusters: int) -> list[int]:
 
 
 def hierarchy_html(hierarchy: "Hierarchy") -> str:
-    """Describe a hierarchy as an HTML table: a few cuts, their costs, their clusters as bars."""
+    """Describe a hierarchy as an HTML table: a few cuts, their costs and clusters as bars."""
     cuts = [k for k in (1, 2, 3, 4, 6, 8, 12, 16) if k <= hierarchy.n_centers]
     whole = float(hierarchy.costs[0])
     lines = []
@@ -66,9 +66,9 @@ def hierarchy_html(hierarchy: "Hierarchy") -> str:
 
 
 def draw_hierarchy(hierarchy: "Hierarchy", n_clusters: int, ax: Any = None) -> "Axes":
-    """Draw the cuts 1 .. `n_clusters` below each other, clusters as bars as wide as their rows.
+    """Draw the cuts 1 to `n_clusters` below each other, with clusters as bars of their size.
 
-    A cluster keeps its color and its name from cut to cut. Needs matplotlib.
+    A cluster keeps its color and label in every cut. Needs matplotlib.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def draw_hierarchy(hierarchy: "Hierarchy", n_clusters: int, ax: Any = None) -> "
     n_clusters : int
         The finest cut to draw.
     ax : matplotlib.axes.Axes, default=None
-        A new figure if None.
+        None creates a new figure.
 
     Returns
     -------
@@ -87,7 +87,8 @@ def draw_hierarchy(hierarchy: "Hierarchy", n_clusters: int, ax: Any = None) -> "
             from matplotlib.figure import Figure
         except ImportError:
             raise ImportError(
-                "Drawing needs matplotlib, which is not installed: pip install 'holdfast[plot]'."
+                "Plotting needs matplotlib, which is not installed. Install it with "
+                "pip install 'holdfast[plot]'."
             ) from None
         ax = Figure(figsize=(9, 0.42 * n_clusters + 1.2), layout="constrained").add_subplot()
     order = nested_order(hierarchy.parent, n_clusters)

@@ -1,4 +1,4 @@
-"""Labels of rows that were not there at the fit."""
+"""Labels of new rows by the cells of the tree."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ __all__ = ["CellLocator", "build_locator"]
 
 @dataclass(frozen=True, eq=False)
 class CellLocator:
-    """The cells that centers took over, searchable by any row.
+    """The cells of the centers, in which any row can be looked up.
 
     Attributes
     ----------
@@ -24,9 +24,9 @@ class CellLocator:
     coordinates : ndarray of shape (n, n_features), dtype uint64
         Coordinates of the centers in Z-order.
     order : ndarray of shape (n,), dtype int32
-        The number of each of these centers.
+        Number of each of these centers.
     cell : ndarray of shape (n,), dtype uint8
-        Center t owns the rows that agree with it in every bit >= cell[t]; 64 for all space.
+        Center t owns the rows that agree with it in every bit >= cell[t]; 64 means all space.
     parent : ndarray of shape (n,), dtype int32
     """
 
@@ -48,7 +48,7 @@ class CellLocator:
         return CellLocator(self.grid, coordinates, order, self.cell[:k], self.parent[:k])
 
     def contains(self, X: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which rows lie in a cell at all."""
+        """Whether each row lies in any cell."""
         return self.grid.locate_any(X)[1]
 
     def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -69,7 +69,7 @@ class CellLocator:
 
 
 def build_locator(centers: CenterSequence, cells: Cells, grid: Grid) -> CellLocator:
-    """Sort the centers in Z-order: the order of the leaves, no sorting of coordinates needed."""
+    """Sort the centers in Z-order, which is the order of the leaves."""
     if centers.leaf.size == cells.start.size - 1:
         order = np.empty_like(centers.leaf)
         order[centers.leaf] = np.arange(order.size, dtype=np.int32)

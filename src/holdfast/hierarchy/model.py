@@ -1,4 +1,4 @@
-"""The result of a fit: one nested hierarchy, cut anywhere."""
+"""The result of a fit: one nested hierarchy that can be cut for any k."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -29,31 +29,32 @@ class Locator(Protocol):
         """Number of columns of a row."""
 
     def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the last cluster that each row belongs to."""
+        """Return the finest cluster of each row."""
 
     def first(self, k: int) -> "Locator":
-        """Keep the first k centers; `finest` then gives labels of ``cut(k)``."""
+        """Keep the first k centers; `finest` then returns the labels of ``cut(k)``."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Hierarchy:
-    """One nested k-median hierarchy, with explicit centers, for every k at once.
+    """A nested k-median hierarchy with the centers of every cut. Immutable.
 
-    Cluster t is the cluster of the t-th center, for every k > t: ``cut(k + 1)`` differs from
-    ``cut(k)`` only in the rows that moved into the new cluster k. Immutable; made by
-    :meth:`HierarchicalKMedian.fit`.
+    Cluster t is the cluster of the t-th center for every k > t. ``cut(k + 1)`` differs from
+    ``cut(k)`` only in the rows that moved into the new cluster k.
+    :meth:`HierarchicalKMedian.fit` creates it.
 
     Attributes
     ----------
     center_indices : ndarray of shape (n_centers,), dtype int64
-        Row of each center, in the order chosen.
+        Row of each center, in the order in which they were chosen.
     costs : ndarray of shape (n_centers,), dtype float64
-        Cost after k = 1 .. n_centers centers: COST_T(P, S_k) on the tree, or for the Euclidean cost
-        the sum of distances of rows to the center of their own cluster.
+        Cost of the cuts into k = 1 .. n_centers clusters. For the tree, COST_T(P, S_k); for
+        medoids, the sum of distances from rows to the center of their cluster; for means, the sum
+        of distances to the mean of their cluster.
     parent : ndarray of shape (n_centers,), dtype int32
-        The cluster that cluster t split from; -1 for cluster 0.
+        The cluster that cluster t was split from; -1 for cluster 0.
     finest : ndarray of shape (n_rows,), dtype int32
-        The labels of the last cut, from which `parent` leads to every other one.
+        Labels of the finest cut; `parent` leads from these to every other cut.
     locator : Locator
         Finds the finest cluster of any row.
     """
@@ -66,7 +67,7 @@ class Hierarchy:
 
     @property
     def n_centers(self) -> int:
-        """Largest k that can be cut."""
+        """Number of clusters of the finest cut."""
         return self.center_indices.size
 
     @property
@@ -75,24 +76,24 @@ class Hierarchy:
         return self.finest.size
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled hierarchy; its arrays stay read-only."""
+        """Restore a pickled hierarchy with read-only arrays."""
         self.__dict__.update(state)
         for array in (self.center_indices, self.costs, self.parent, self.finest):
             array.flags.writeable = False
 
     def __repr__(self) -> str:
-        """Name the hierarchy by its sizes."""
+        """Show the sizes of the hierarchy."""
         return f"Hierarchy(n_rows={self.n_rows}, n_centers={self.n_centers})"
 
     def _repr_html_(self) -> str:
-        """Show a few cuts: what each costs, and how large its clusters are."""
+        """Show the costs and cluster sizes of a few cuts."""
         from holdfast.hierarchy.draw import hierarchy_html
 
         return hierarchy_html(self)
 
     @keep_interrupts()
     def cut(self, k: int) -> NDArray[np.int32]:
-        """Labels of the partition into k clusters.
+        """Return the labels of the partition into k clusters.
 
         Parameters
         ----------
@@ -102,12 +103,12 @@ class Hierarchy:
         Returns
         -------
         ndarray of shape (n_rows,), dtype int32
-            Labels 0 .. k - 1, none of them empty; label t is the cluster of center t.
+            Labels 0 .. k - 1. No cluster is empty. Label t is the cluster of center t.
         """
         return self._ancestors(k)[self.finest]
 
     def sizes(self, k: int) -> NDArray[np.int64]:
-        """Count the rows of each cluster of ``cut(k)``."""
+        """Return the number of rows in each cluster of ``cut(k)``."""
         finest = np.bincount(self.finest, minlength=self.n_centers)
         counts = np.bincount(self._ancestors(k), weights=finest, minlength=k)
         return counts.astype(np.int64)
@@ -116,10 +117,10 @@ class Hierarchy:
     def linkage(self) -> NDArray[np.float64]:
         """Return the hierarchy as a SciPy linkage matrix.
 
-        The height of a merge is the cost before the split that it undoes, so heights never fall
-        and ``fcluster(Z, k, "maxclust")`` is the partition ``cut(k)`` wherever heights are
-        distinct. Where the hierarchy stops early (`max_centers`), the rows of each last cluster
-        merge first, at height 0; so do repeated rows.
+        The height of a merge is the cost before the corresponding split. Heights never fall, and
+        ``fcluster(Z, k, "maxclust")`` is the partition ``cut(k)`` if heights are distinct. If the
+        hierarchy stops early (`max_centers`), the rows of each finest cluster merge first, at
+        height 0. So do repeated rows.
 
         Returns
         -------
@@ -131,16 +132,16 @@ class Hierarchy:
         return merges
 
     def plot(self, n_clusters: int = 16, ax: "Axes | None" = None) -> "Axes":
-        """Draw the cuts 1 to `n_clusters` below each other, clusters as wide as their rows.
+        """Draw the cuts 1 to `n_clusters` below each other, with clusters as bars of their size.
 
-        A cluster keeps its color and its name from cut to cut. Needs matplotlib.
+        A cluster keeps its color and label in every cut. Needs matplotlib.
 
         Parameters
         ----------
         n_clusters : int, default=16
-            The finest cut to draw; all there are, if there are fewer.
+            The finest cut to draw, at most `n_centers`.
         ax : matplotlib.axes.Axes, default=None
-            A new figure if None.
+            None creates a new figure.
 
         Returns
         -------
@@ -152,11 +153,10 @@ class Hierarchy:
 
     @keep_interrupts()
     def predict(self, X: NDArray[np.float64], k: int) -> NDArray[np.int32]:
-        """Label rows as if they had been there, without moving any center.
+        """Predict the labels of rows in ``cut(k)``.
 
-        Tree cost: the closest labelled cell that contains the row; cluster 0 outside all cells.
-        Euclidean cost: the nested splits are replayed, a row moves to a new center where that is
-        closer.
+        The tree uses the smallest labeled cell that contains a row, and cluster 0 outside all
+        cells. Means and medoids replay the nested splits.
 
         Parameters
         ----------
@@ -172,11 +172,11 @@ class Hierarchy:
         rows = np.ascontiguousarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.locator.n_features:
             raise ValueError(
-                f"X must have {self.locator.n_features} columns, as the rows that were clustered; "
-                f"got an array of shape {rows.shape}."
+                f"X must have {self.locator.n_features} columns like the rows of the fit; got an "
+                f"array of shape {rows.shape}."
             )
         if not np.isfinite(rows).all():
-            raise ValueError("X must be finite; it contains NaN or infinity.")
+            raise ValueError("X must be finite; got NaN or infinity.")
         return ancestors[self.locator.finest(rows)]
 
     def _ancestors(self, k: int) -> NDArray[np.int32]:
@@ -185,9 +185,9 @@ class Hierarchy:
         if not 1 <= k <= self.n_centers:
             why = "one for each row"
             if self.n_centers < self.n_rows:
-                why = "by then all rows of positive weight that differ are apart"
+                why = "one for each distinct row of positive weight"
                 if self.costs[-1] > 0.0:
-                    why = "max_centers stopped it there"
+                    why = "limited by max_centers"
             raise ValueError(
                 f"k must be from 1 to {self.n_centers}, the number of centers in this hierarchy "
                 f"({why}); got {k}."
@@ -199,7 +199,7 @@ class Hierarchy:
 def build_hierarchy(
     centers: CenterSequence, cells: Cells, grid: Grid, max_centers: int
 ) -> Hierarchy:
-    """Translate centers of the tree from leaves to rows."""
+    """Build a hierarchy of rows from centers that are leaves of the tree."""
     finest = np.empty(cells.order.size, dtype=np.int32)
     label = centers.label
     if label.size < finest.size:
@@ -227,9 +227,9 @@ def assemble_hierarchy(
     start: NDArray[np.integer],
     max_centers: int,
 ) -> Hierarchy:
-    """Make a hierarchy; where all locations are centers, repeated rows split off last, at cost 0.
+    """Build a hierarchy; if all locations are centers, repeated rows split off last, at cost 0.
 
-    They follow location by location (``order[start[i]:start[i + 1]]``), then by row number.
+    Repeated rows are ordered by location (``order[start[i]:start[i + 1]]``), then by row number.
     """
     n_locations = start.size - 1
     n_repeats = min(max_centers, order.size) - n_locations

@@ -1,7 +1,7 @@
-"""Labels by replaying nested splits: a row moves to a new center where that is closer.
+"""Labels by replaying nested splits: a row moves to a new center if that center is closer.
 
-Splits between means are planes. Files of older versions have them as pairs of points that are no
-rows; `rivals` has the points that rows stay with.
+Splits between means are planes. Early files store them as pairs of points that are not rows;
+`rivals` has the points that rows stay with.
 """
 
 import math
@@ -17,12 +17,12 @@ from holdfast.centers._means_kernels import locate_by_planes
 
 __all__ = ["PlaneLocator", "SplitLocator", "build_plane_locator", "build_split_locator"]
 
-_BLOCK = 1 << 14  # rows that a thread takes at a time
+_BLOCK = 1 << 14  # rows that a thread processes at a time
 
 
 @dataclass(frozen=True, eq=False)
 class SplitLocator:
-    """The centers of a hierarchy and the splits they made, to be replayed for any row.
+    """The centers of a hierarchy and their splits, which can be replayed for any row.
 
     Attributes
     ----------
@@ -30,13 +30,14 @@ class SplitLocator:
         In the units of `prepare`.
     first_child : ndarray of shape (n_centers + 1,), dtype int32
     children : ndarray of shape (n_centers - 1,), dtype int32
-        ``children[first_child[t]:first_child[t + 1]]`` split off from cluster t, in this order.
+        ``children[first_child[t]:first_child[t + 1]]`` were split from cluster t, in this order.
     metric : int
     exponent : int
         Rows are multiplied by ``2**-exponent`` (not for the cosine distance).
     rivals : ndarray of shape (n_centers, n_features), dtype float64, or None
-        Of refined splits: a row moves into cluster t if it is closer to ``centers[t]`` (then no
-        row, but a point) than to ``rivals[t]``. None: than to the center of its cluster.
+        Only from early files of means: a row moves into cluster t if it is closer to
+        ``centers[t]``, which is then a mean, than to ``rivals[t]``. If None, the row moves if it is
+        closer than to the center of its cluster.
     """
 
     centers: NDArray[np.float64]
@@ -69,12 +70,13 @@ class SplitLocator:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Labels of prepared rows, and the nested cost after each center.
 
-        The cost after k centers is what rows cost in the end plus what later splits save: sums of
-        distances rounded to 2^-61 of the largest possible one, which are exact. Means lower sums of
-        squares; where a refined split raises the sum of distances, the lower cost before it stands.
+        The cost after k centers is the final cost of the rows plus what later splits save. Distances
+        are rounded to 2^-61 of the largest possible one, so their sums are exact. A split between
+        means lowers the sum of squares but may raise the sum of distances; then the lower cost
+        before it is kept.
         """
         n, k = rows.shape[0], self.centers.shape[0]
-        # prepared coordinates are at most 1, so distances are at most twice the dimension
+        # Prepared coordinates are at most 1, so distances are at most twice the dimension.
         exponent = (2 * rows.shape[1]).bit_length() - 62
         label = np.empty(n, dtype=np.int32)
         blocks = [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
@@ -111,17 +113,17 @@ def build_split_locator(
 
 @dataclass(frozen=True, eq=False)
 class PlaneLocator:
-    """The planes that split clusters, to be replayed for any row with the arithmetic of the fit.
+    """The planes that split clusters, replayed for any row with the arithmetic of the fit.
 
     Attributes
     ----------
     points, normals : ndarray of shape (n_centers, n_features), dtype float64
         A row x moves into cluster t if the inner product of ``x - points[t]`` and ``normals[t]`` is
-        positive. Entries 0 are not used.
+        positive. Entry 0 is not used.
     first_child, children
-        As of :class:`SplitLocator`.
+        See :class:`SplitLocator`.
     metric : int
-        For the cosine distance rows are brought to length 1.
+        For the cosine distance, rows are scaled to length 1.
     exponent : int
         Rows are multiplied by ``2**exponent``.
     """
@@ -171,14 +173,14 @@ def build_plane_locator(
 
 
 def _sort_children(parent: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Where the children of each cluster begin, and the children in the order they split off."""
+    """Where the children of each cluster begin, and the children in the order of the splits."""
     children = np.argsort(parent[1:], kind="stable").astype(np.int32) + np.int32(1)
     counts = np.bincount(parent[1:], minlength=parent.size)
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int32), children
 
 
 def _parents(first_child: NDArray[np.int32], children: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Undo :func:`_sort_children`."""
+    """Reverse :func:`_sort_children`."""
     parent = np.full(first_child.size - 1, -1, dtype=np.int32)
     parent[children] = np.repeat(np.arange(parent.size), np.diff(first_child))
     return parent

@@ -1,1 +1,1 @@
-"""Rows that come and go: sketches, the log of changes, the order of a fit."""
+"""Rows that are added and removed: sketches, the log of changes, the order of a fit."""

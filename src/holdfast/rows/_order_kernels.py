@@ -1,4 +1,4 @@
-"""Many binary searches side by side, and what lies where they end."""
+"""Many binary searches at once, and the weight of the rows that they find."""
 
 from holdfast._machine.jit import kernel
 from holdfast.grid._kernels import precedes
@@ -8,9 +8,9 @@ __all__ = ["count_equal_rows", "halve_ranges"]
 
 @kernel
 def halve_ranges(low, high, held, wanted):
-    """Halve each range ``low[i]:high[i]``, given the place of the row in its middle.
+    """Halve each range ``low[i]:high[i]``, given the sort key of the row in its middle.
 
-    The first half of the searches end where the wanted place begins, the others where it ends.
+    The first half of the searches end where the wanted key begins, the others where it ends.
     """
     n = wanted.shape[0]
     for i in range(low.size):
@@ -29,10 +29,10 @@ def halve_ranges(low, high, held, wanted):
 
 @kernel
 def count_equal_rows(rows, order, weight, low, high, alike, wanted, total):
-    """Fill in how much the rows ``order[low[i]:high[i]]`` that equal the wanted one weigh.
+    """Compute the total weight of the rows ``order[low[i]:high[i]]`` that equal the wanted row.
 
-    Without weights (an empty array) each counts once; where rows of one place are `alike`, the
-    first of them then speaks for all.
+    Without weights (an empty array), each row counts once. If rows with one sort key are also
+    `alike`, only the first of them is compared.
     """
     for i in range(wanted.shape[0]):
         stop = min(high[i], low[i] + 1) if alike and weight.size == 0 else high[i]

@@ -1,4 +1,4 @@
-"""Distinct rows with counts: sort ties, group, merge, look up; cells with their smallest row."""
+"""Distinct rows with counts (sort ties, group, merge, look up), and cells with their first row."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def _comes_before(a, b):
 
 @kernel
 def order_ties(rows, order, longest):
-    """Sort runs of rows with equal first columns by insertion; return the runs that are longer."""
+    """Sort short runs of rows with equal first columns by insertion; return the longer runs."""
     n = order.size
     runs = np.empty((n // (longest + 1) + 1, 2), np.int64)
     found, start = 0, 0
@@ -51,7 +51,7 @@ def order_ties(rows, order, longest):
 
 @kernel
 def group_rows(rows, order, weight, out_rows, out_weight):
-    """Collapse sorted rows into distinct ones with added weights; return how many there are."""
+    """Collapse sorted rows into distinct rows and sum their weights; return how many there are."""
     d = rows.shape[1]
     found = 0
     for i in range(order.size):
@@ -72,7 +72,7 @@ def group_rows(rows, order, weight, out_rows, out_weight):
 
 @kernel
 def merge_rows(rows_a, weight_a, rows_b, weight_b, sign, rows, weight):
-    """Merge two sorted lists of distinct rows, the second's weights times `sign`.
+    """Merge two sorted lists of distinct rows, with the weights of the second times `sign`.
 
     Rows whose weights cancel are dropped. Returns how many rows there are.
     """
@@ -105,7 +105,7 @@ def merge_rows(rows_a, weight_a, rows_b, weight_b, sign, rows, weight):
 
 @kernel
 def find_rows(rows, weight, wanted, total):
-    """Add to `total` the weight that each wanted row has among sorted distinct rows."""
+    """Add to `total` the weight of each wanted row among sorted distinct rows."""
     for i in range(wanted.shape[0]):
         low, high = 0, rows.shape[0]
         while low < high:
@@ -120,7 +120,7 @@ def find_rows(rows, weight, wanted, total):
 
 @kernel
 def group_cells(words, rows, weight, order, out_words, out_rows, out_weight):
-    """Collapse rows in the Z-order of their cells: each cell's smallest row, and added weights."""
+    """Collapse rows in the Z-order of their cells: the smallest row and the weight of each cell."""
     d = rows.shape[1]
     found = 0
     for i in range(order.size):
@@ -145,7 +145,7 @@ def group_cells(words, rows, weight, order, out_words, out_rows, out_weight):
 
 @kernel
 def merge_cells(words_a, rows_a, weight_a, words_b, rows_b, weight_b, words, rows, weight):
-    """Merge two lists of distinct cells in Z-order; the smaller row stands for a cell in both."""
+    """Merge two lists of distinct cells in Z-order; the smaller row represents a cell in both."""
     n_a, n_b, d = rows_a.shape[0], rows_b.shape[0], rows_a.shape[1]
     a, b, found = 0, 0, 0
     while a < n_a or b < n_b:
@@ -172,9 +172,9 @@ def merge_cells(words_a, rows_a, weight_a, words_b, rows_b, weight_b, words, row
 
 @kernel
 def common_bits(words):
-    """Count, for cells in Z-order, the neighbours whose highest differing bit is b = 0 .. 63.
+    """Count, for cells in Z-order, the neighbors whose highest differing bit is b = 0 .. 63.
 
-    Cells 2^k times as wide are as many as there are neighbours with b >= k, plus one.
+    The number of cells 2^k times as wide is the number of neighbors with b >= k, plus one.
     """
     counts = np.zeros(64, np.int64)
     for i in range(1, words.shape[0]):

@@ -1,8 +1,8 @@
-"""A sketch of at most so many rows: where there are more, cells of the seeded grid stand for them.
+"""A sketch of bounded size: if there are too many rows, cells of the seeded grid represent them.
 
-The cells are those of the smallest side at which there are at most `max_cells`. Neither the number
-of cells at a side nor the side can fall when rows are added, so a sketch of a part is never coarser
-than the sketch of the whole: whatever the chunks and their order, the result is the same.
+The cells have the smallest side at which there are at most `max_cells`. Neither the number of cells
+of a given side nor the side can fall when rows are added. So a sketch of a part is never coarser
+than the sketch of the whole, and the result does not depend on chunks or their order.
 """
 
 import math
@@ -21,14 +21,14 @@ from holdfast.rows.sketch import MAX_WEIGHT, Sketch
 __all__ = ["MAX_CELLS", "Cap", "CappedSketch"]
 
 MAX_CELLS = 1 << 21
-"""The default: 2,097,152 cells, which in three dimensions need a little over 1 GB."""
+"""The default: 2,097,152 cells, which need a little over 1 GB in three dimensions."""
 
-_COARSEST = 1100  # beyond all doubles
+_COARSEST = 1100  # above the largest exponent of float64
 
 
 @dataclass(frozen=True)
 class Cap:
-    """What decides where a sketch becomes coarse; sketches are merged only under the same one.
+    """What determines when a sketch becomes coarse; only sketches with equal caps can be merged.
 
     Attributes
     ----------
@@ -40,14 +40,14 @@ class Cap:
     seed: int
 
     def place(self, n_features: int) -> Grid:
-        """Grid of the seed; its root is of no account."""
+        """Place the grid of the seed; its root does not matter."""
         zero = np.zeros(n_features)
         return place_grid(zero, zero, self.seed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CappedSketch:
-    """Distinct rows with counts, or cells with counts, each with the smallest row in it. Immutable.
+    """Distinct rows with counts, or cells with counts and their smallest row. Immutable.
 
     Attributes
     ----------
@@ -56,9 +56,9 @@ class CappedSketch:
         Sorted as in `Sketch`, or in the Z-order of `words`.
     weight : ndarray of shape (n,), dtype int64
     lower, upper : ndarray of shape (n_features,), dtype float64
-        Bounding box of all rows that were added.
+        Bounding box of all added rows.
     exponent : int or None
-        Cells have side ``2**exponent`` in scaled units; None while rows are exact.
+        Cells have side ``2**exponent`` in scaled units; None as long as rows are exact.
     words : ndarray of shape (n, n_features), dtype uint64, or None
         The cells of the rows, modulo 2^64.
     """
@@ -85,12 +85,12 @@ class CappedSketch:
 
     @property
     def total_weight(self) -> int:
-        """Number of rows that were added."""
+        """Number of added rows."""
         return int(self.weight.sum())
 
     @property
     def extent(self) -> Extent | None:
-        """What places the grid of a coarse sketch: the rows that were added, not those left."""
+        """What determines the grid of a coarse sketch: all added rows, not those kept."""
         if self.exponent is None:
             return None
         return Extent(self.lower, self.upper, self.exponent)
@@ -105,7 +105,7 @@ class CappedSketch:
         return f"CappedSketch({len(self)} {what} of {self.total_weight} rows)"
 
     def __eq__(self, other: object) -> bool:
-        """Whether the same rows or cells are there the same number of times, under the same cap."""
+        """Whether both have the same rows or cells, with equal counts and equal caps."""
         if not isinstance(other, CappedSketch):
             return NotImplemented
         a, b = self.settle(), other.settle()
@@ -137,12 +137,15 @@ class CappedSketch:
         """Sketch of the rows of both."""
         if self.cap != other.cap or self.n_features != other.n_features:
             raise ValueError(
-                "Sketches must come from the same grid and cap to be merged; got "
+                "Sketches must have the same grid and cap to be merged; got "
                 f"{self.cap}, {self.n_features} columns, and {other.cap}, {other.n_features} "
-                "columns. Make all of them with the same seed, random_shift and max_cells."
+                "columns. Create all of them with the same seed and max_cells."
             )
         if self.total_weight + other.total_weight > MAX_WEIGHT:
-            raise ValueError("A sketch holds at most 2^53 rows, repeats included.")
+            raise ValueError(
+                "A sketch can have at most 2^53 rows, including repeats; got "
+                f"{self.total_weight} and {other.total_weight}."
+            )
         if len(self) == 0 or len(other) == 0:
             return self if len(other) == 0 else other
         lower = np.minimum(self.lower, other.lower)
@@ -156,11 +159,11 @@ class CappedSketch:
         return replace(_merge(a, b), lower=lower, upper=upper)._coarsen()
 
     def remove(self, sketch: Sketch) -> "CappedSketch":
-        """Remove rows: an error once cells stand for them."""
+        """Raise an error: rows cannot be removed from cells."""
         raise ValueError(
-            f"Rows cannot be forgotten any more: there were more than max_cells="
-            f"{self.cap.max_cells} distinct ones, so {len(self)} cells of the grid stand for them, "
-            "and a cell does not know its rows. Fit again with a larger max_cells to remove rows."
+            f"Rows cannot be removed: there were more than max_cells={self.cap.max_cells} distinct "
+            f"rows, so {len(self)} cells of the grid represent them. Fit again with a larger "
+            "max_cells to remove rows."
         )
 
     def settle(self) -> "CappedSketch":
@@ -175,18 +178,18 @@ class CappedSketch:
         return self.rows, self.weight.astype(np.float64)
 
     def _capped(self) -> "CappedSketch":
-        """Group exact rows into cells where there are too many."""
+        """Group exact rows into cells if there are too many."""
         if len(self) <= self.cap.max_cells:
             return self
         return self._group(self._least_exponent())._coarsen()
 
     def _least_exponent(self) -> int:
-        """Exponent from which on cells, numbered modulo 2^64, cannot be mistaken."""
+        """Smallest exponent at which cell numbers modulo 2^64 are unique."""
         largest = max(float(np.abs(self.lower).max()), float(np.abs(self.upper).max()))
         return math.frexp(largest * self.cap.place(self.n_features).scale)[1] - 61
 
     def _group(self, exponent: int) -> "CappedSketch":
-        """Sort rows into cells of a side, no smaller than those they are in."""
+        """Group rows into cells of a given side, not smaller than the current one."""
         if self.words is not None and self.exponent == exponent:
             return self
         words = self.cap.place(self.n_features).cell_numbers(self.rows, exponent)
@@ -197,7 +200,7 @@ class CappedSketch:
         return self._with_cells(found, *out, exponent)
 
     def _coarsen(self) -> "CappedSketch":
-        """Double the side of cells until there are few enough."""
+        """Double the side of the cells until there are at most `max_cells`."""
         sketch, max_cells = self, self.cap.max_cells
         while len(sketch) > max_cells:
             assert sketch.words is not None
@@ -208,8 +211,8 @@ class CappedSketch:
             sketch = sketch._group(sketch.exponent + (int(few[0]) if few.size else 63))
             if sketch.exponent is not None and sketch.exponent > _COARSEST:
                 raise ValueError(
-                    f"max_cells={max_cells} cannot be reached: {len(sketch)} cells are left "
-                    f"however large they are. Give at least max_cells={len(sketch)}."
+                    f"max_cells={max_cells} is too small: even the largest cells leave "
+                    f"{len(sketch)} of them. Use at least max_cells={len(sketch)}."
                 )
         return sketch
 

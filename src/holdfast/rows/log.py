@@ -1,7 +1,8 @@
-"""The rows that a model holds, and the changes to them that are still to be worked in.
+"""The rows of a model and the pending changes to them.
 
-Changes are kept as sketches of their own whose weights may be negative, each more than twice as
-large as the next: a change costs the changed rows, and a row is worked in O(log n) times at most.
+Changes are kept in sketches with weights that may be negative, each more than twice as large as the
+next. The cost of a change depends on the changed rows only, and a row is merged at most O(log n)
+times.
 """
 
 from dataclasses import dataclass, replace
@@ -18,27 +19,27 @@ from holdfast.rows.sketch import MAX_WEIGHT, Sketch, name_missing, whole_weights
 
 __all__ = ["RowLog"]
 
-_BLOCK = 1 << 18  # rows whose hashes are held at a time
+_BLOCK = 1 << 18  # rows hashed at a time
 
 
 @dataclass(frozen=True, eq=False)
 class RowLog:
-    """Rows as they were given to a fit, and sketches of what came and went since. Immutable.
+    """Rows of a fit, and sketches of the rows added and removed since. Immutable.
 
     Attributes
     ----------
     given : tuple of (rows, weight) or None
-        Rows of a fit, not sketched yet: that waits until it is needed.
+        Rows of a fit, until they need to be sketched.
     refusal : str
-        Why the rows given cannot be counted; empty if they can.
+        Why the given rows cannot be counted; empty if they can.
     layers : tuple of Sketch
-        Largest first; weights count up or down.
+        Changes, largest first; weights may be negative.
     total_weight : int
-        Number of rows, repeated ones included.
+        Number of rows, including repeats.
     row_order : RowOrder or None
-        Finds rows among those given; without it they are sketched before the first removal.
+        Finds rows among the given ones; without it, they are sketched before the first removal.
     fingerprint : int
-        Of the rows given, which are not copied: tells whether somebody has changed them since.
+        Hash of the given rows, which are not copied: detects whether they were changed since.
     """
 
     given: tuple[NDArray[np.float64], NDArray[np.float64] | None] | None = None
@@ -55,7 +56,7 @@ class RowLog:
         weight: NDArray[np.float64] | None,
         row_order: RowOrder | None = None,
     ) -> Self:
-        """Keep rows as they are, not copied, and a copy of the weights."""
+        """Keep a reference to the rows and a copy of the weights."""
         given = read_only(rows), None if weight is None else read_only(weight.copy())
         row_order = None if row_order is None else row_order.kept()
         log = cls(given, row_order=row_order, fingerprint=_fingerprint(rows))
@@ -72,11 +73,11 @@ class RowLog:
         self._check_counted()
         total = self.total_weight + sketch.total_weight
         if total > MAX_WEIGHT:
-            raise ValueError(f"A model holds at most 2^53 rows, repeats included; got {total}.")
+            raise ValueError(f"A model can have at most 2^53 rows, including repeats; got {total}.")
         return replace(self, layers=_stack(self.layers, sketch, 1), total_weight=total)
 
     def remove(self, sketch: Sketch) -> "RowLog":
-        """Remove rows, all of which must be there; O(log n) a row."""
+        """Remove rows, all of which must be present; O(log n) time per row."""
         self._check_counted()
         log = self if self.row_order is not None else self.sketch_given()
         log.check_unchanged()
@@ -94,7 +95,7 @@ class RowLog:
         )
 
     def sketch_given(self) -> "RowLog":
-        """Turn the rows of a fit into a sketch."""
+        """Convert the rows of a fit to a sketch."""
         if self.given is None:
             return self
         self.check_unchanged()
@@ -104,20 +105,20 @@ class RowLog:
         return replace(self, given=None, layers=layers, row_order=None)
 
     def check_unchanged(self) -> None:
-        """Refuse rows of the fit that were changed in place since."""
+        """Raise an error if the rows of the fit were changed in place."""
         if self.given is not None and _fingerprint(self.given[0]) != self.fingerprint:
             raise ValueError(
-                "X was changed in place after fit, which keeps a reference to it instead of a "
-                "copy. Fit again, or pass a copy to fit."
+                "X was changed in place after fit, which keeps a reference to X instead of a copy. "
+                "Fit again, or pass a copy to fit."
             )
 
     @property
     def extent(self) -> Extent | None:
-        """None: the rows themselves place the grid."""
+        """None: the rows themselves determine the grid."""
         return None
 
     def content(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Rows and weights of a settled log: as given to a fit, or distinct and sorted."""
+        """Rows and weights of a settled log: as given to the fit, or distinct and sorted."""
         if self.given is not None:
             rows, weight = self.given
             return rows, np.ones(rows.shape[0]) if weight is None else weight
@@ -125,7 +126,7 @@ class RowLog:
         return sketch.rows, sketch.weight.astype(np.float64)
 
     def settle(self) -> "RowLog":
-        """Work all changes in: one sketch is left, and its weights are positive."""
+        """Apply all changes: one sketch with positive weights remains."""
         if not self.layers:
             return self
         settled = self.sketch_given()
@@ -142,7 +143,7 @@ class RowLog:
 
 
 def _fingerprint(rows: NDArray[np.float64]) -> int:
-    """Add up hashes of all rows, in blocks."""
+    """Sum the hashes of all rows, in blocks."""
     total = 0
     for start in range(0, rows.shape[0], _BLOCK):
         keys = row_keys(rows[start : start + _BLOCK], 0)
@@ -151,7 +152,7 @@ def _fingerprint(rows: NDArray[np.float64]) -> int:
 
 
 def _stack(layers: tuple[Sketch, ...], change: Sketch, sign: int) -> tuple[Sketch, ...]:
-    """Put a change on top; merge layers until each is more than twice as large as the next."""
+    """Add a change; merge layers until each is more than twice as large as the next."""
     top = change if sign > 0 else Sketch.empty(change.n_features).combine(change, sign)
     while layers and len(layers[-1]) <= 2 * len(top):
         top = layers[-1].combine(top, 1)

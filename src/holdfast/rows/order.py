@@ -1,4 +1,4 @@
-"""The order into which a fit has brought its rows, kept so that any row can be found again."""
+"""The order in which a fit sorted its rows, kept so that rows can be found quickly."""
 
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -14,18 +14,18 @@ __all__ = ["CellPlaces", "Places", "RowOrder"]
 
 
 class Places(Protocol):
-    """What a fit has sorted rows by: equal rows have equal places."""
+    """The keys by which a fit sorted its rows; equal rows have equal keys."""
 
     def of_held(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """Places of rows of the fit, compared as in Z-order; shape (n, any)."""
+        """Keys of rows of the fit, compared as in Z-order; shape (n, any)."""
 
     def of_any(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Places of any rows, and which of them can be among those of the fit at all."""
+        """Keys of any rows, and which of these rows can be in the fit."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellPlaces:
-    """The finest cells of a grid."""
+    """The finest cells of a grid: the keys of the tree."""
 
     grid: Grid
 
@@ -40,15 +40,15 @@ class CellPlaces:
 
 @dataclass(frozen=True, eq=False)
 class RowOrder:
-    """Rows by place. Costs 4 bytes a row, and nothing to make: the fit has sorted them anyway.
+    """Rows by sort key. Takes 4 bytes per row and no time, because the fit sorts the rows anyway.
 
     Attributes
     ----------
     order : ndarray of shape (n,), dtype int32
-        Rows of the fit, those of one place together.
+        Rows of the fit; those with equal keys are adjacent.
     places : Places
     alike : bool
-        Whether rows of one place are always equal.
+        Whether rows with equal keys are always equal.
     """
 
     order: NDArray[np.int32]
@@ -56,11 +56,11 @@ class RowOrder:
     alike: bool
 
     def among(self, numbers: NDArray[np.int64]) -> "RowOrder":
-        """Count rows anew where the fit had seen only those with these numbers."""
+        """Renumber the rows if the fit saw only the rows with these numbers."""
         return replace(self, order=numbers[self.order].astype(np.int32))
 
     def kept(self) -> "RowOrder":
-        """Let go of everything that the order is only a part of."""
+        """Copy the order if it is a view, so that the larger array can be freed."""
         order = self.order if self.order.base is None else self.order.copy()
         order.flags.writeable = False
         return replace(self, order=order)
@@ -71,15 +71,16 @@ class RowOrder:
         weight: NDArray[np.float64] | None,
         wanted: NDArray[np.float64],
     ) -> NDArray[np.int64]:
-        """How often each wanted row is among `rows`, the rows of the fit: O(log n) each.
+        """Count how often each wanted row is among `rows`, the rows of the fit.
 
-        Also the rows of its place, where these have weights or are not `alike`.
+        Takes O(log n) time per row. If there are weights, or rows are not `alike`, it also looks at
+        all rows with the same key.
 
         Parameters
         ----------
         rows : ndarray of shape (n, n_features), dtype float64
         weight : ndarray of shape (n,), dtype float64, or None
-            Whole numbers.
+            Integers.
         wanted : ndarray of shape (m, n_features), dtype float64
 
         Returns
@@ -107,11 +108,13 @@ class RowOrder:
     def _search(
         self, rows: NDArray[np.float64], places: NDArray[np.uint64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where in `order` each place begins and ends."""
+        """Where in `order` each key begins and ends."""
         low = np.zeros(2 * places.shape[0], dtype=np.int64)
         high = np.full(low.size, self.order.size)
         for _ in range(self.order.size.bit_length()):
-            middle = np.minimum((low + high) // 2, self.order.size - 1)  # also of those that ended
+            middle = np.minimum(
+                (low + high) // 2, self.order.size - 1
+            )  # in range after the end too
             held = self.places.of_held(rows[self.order[middle]])
             halve_ranges(low, high, held, places)
         return low[: places.shape[0]], low[places.shape[0] :]

@@ -1,4 +1,4 @@
-"""Distinct rows with whole counts: what all ways to fit add up to."""
+"""Distinct rows with integer counts, the common input of all ways to fit."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,23 +12,23 @@ from holdfast.rows._sketch_kernels import find_rows, group_rows, merge_rows, ord
 __all__ = ["MAX_WEIGHT", "Sketch", "name_missing", "whole_weights"]
 
 MAX_WEIGHT = 1 << 53
-"""Weights in all; beyond it a double does not hold every whole number."""
+"""Maximum total weight; float64 cannot represent all larger integers."""
 
 _LONG_RUN = 24
-_NAMED = 5  # rows that an error names
+_NAMED = 5  # rows listed in an error message
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sketch:
-    """Distinct rows, sorted, with the number of times that each is there. Immutable.
+    """Distinct rows, sorted, with the count of each. Immutable.
 
-    A function of the multiset of rows: neither their order nor the way they came matters. Made by
-    :meth:`from_rows`, :meth:`empty`, ``+`` and ``-``.
+    A sketch is a function of the multiset of rows. Neither the order of the rows nor the history of
+    changes matters. Create one with :meth:`from_rows`, :meth:`empty`, ``+`` and ``-``.
 
     Attributes
     ----------
     rows : ndarray of shape (n, n_features), dtype float64
-        Sorted by the first column, then the second, and so on; -0.0 is 0.0.
+        Sorted by the first column, then the second, and so on; -0.0 becomes 0.0.
     weight : ndarray of shape (n,), dtype int64
         Positive.
     """
@@ -38,19 +38,19 @@ class Sketch:
 
     @classmethod
     def empty(cls, n_features: int) -> Self:
-        """Sketch of no rows: what adds nothing."""
+        """Sketch of no rows."""
         return cls(np.empty((0, n_features)), np.empty(0, dtype=np.int64))
 
     @classmethod
     def from_rows(cls, X: ArrayLike, weight: ArrayLike | None = None) -> Self:
-        """Sketch the rows of `X`: O(n log n) time.
+        """Sketch the rows of `X` in O(n log n) time.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
             Finite numbers.
         weight : array-like of shape (n,), default=None
-            Whole numbers of at least 0; a row of weight 0 is not there.
+            Integers of at least 0; rows of weight 0 are ignored.
         """
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] == 0:
@@ -60,8 +60,8 @@ class Sketch:
         finite = np.isfinite(rows).all(axis=1)
         if not finite.all():
             raise ValueError(
-                f"X must be finite; it has NaN or infinity in {int((~finite).sum())} rows, the "
-                f"first is row {int(finite.argmin())}."
+                f"X must be finite; got NaN or infinity in {int((~finite).sum())} rows, the first "
+                f"is row {int(finite.argmin())}."
             )
         counts = whole_weights(weight, rows.shape[0])
         if weight is not None and not counts.all():
@@ -75,7 +75,7 @@ class Sketch:
 
     @property
     def total_weight(self) -> int:
-        """Number of rows, repeated ones included."""
+        """Number of rows, including repeats."""
         return int(self.weight.sum())
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ class Sketch:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Whether the same rows are there the same number of times."""
+        """Whether both have the same rows with equal counts."""
         if not isinstance(other, Sketch):
             return NotImplemented
         return np.array_equal(self.rows, other.rows) and np.array_equal(self.weight, other.weight)
@@ -97,17 +97,17 @@ class Sketch:
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: "Sketch") -> "Sketch":
-        """Sketch of the rows of both: O(n + m) time."""
+        """Sketch of the rows of both, in O(n + m) time."""
         _check_columns(self, other)
         if self.total_weight + other.total_weight > MAX_WEIGHT:
             raise ValueError(
-                f"A sketch holds at most 2^53 rows, repeats included; got {self.total_weight} and "
-                f"{other.total_weight}."
+                f"A sketch can have at most 2^53 rows, including repeats; got {self.total_weight} "
+                f"and {other.total_weight}."
             )
         return self.combine(other, 1)
 
     def __sub__(self, other: "Sketch") -> "Sketch":
-        """Sketch of what is left without the rows of `other`, all of which must be there."""
+        """Sketch of the rows without those of `other`, all of which must be present."""
         _check_columns(self, other)
         missing = self.count(other.rows) < other.weight
         if missing.any():
@@ -116,13 +116,13 @@ class Sketch:
         return self.combine(other, -1)
 
     def count(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
-        """How often each of `rows` is there: O(log n) each."""
+        """Count how often each of `rows` is present, in O(log n) time per row."""
         total = np.zeros(rows.shape[0], dtype=np.int64)
         find_rows(read_only(self.rows), read_only(self.weight), read_only(rows), total)
         return total
 
     def combine(self, other: "Sketch", sign: int) -> "Sketch":
-        """Add the weights of both, `other`'s times `sign`, unchecked: the sum may be negative."""
+        """Add the weights of `other` times `sign`, without checks: the sum may be negative."""
         if len(other) == 0:
             return self
         size = len(self) + len(other)
@@ -149,20 +149,20 @@ def _check_columns(a: Sketch, b: Sketch) -> None:
 def name_missing(
     rows: NDArray[np.float64], asked: NDArray[np.int64], held: NDArray[np.int64]
 ) -> str:
-    """Say which rows are to go and are not there."""
+    """List the rows that should be removed but are not present."""
     missing = np.flatnonzero(held < asked)
     named = "; ".join(
-        f"{rows[i].tolist()} ({asked[i]} to remove, {held[i]} there)" for i in missing[:_NAMED]
+        f"{rows[i].tolist()} ({asked[i]} to remove, {held[i]} present)" for i in missing[:_NAMED]
     )
     more = f"; and {missing.size - _NAMED} more" if missing.size > _NAMED else ""
     return (
-        f"{missing.size} of the distinct rows to remove are not there, or not as often: "
-        f"{named}{more}. Nothing was removed."
+        f"{missing.size} of the distinct rows to remove are not present, or not often enough: "
+        f"{named}{more}. All rows to remove must be present; nothing was removed."
     )
 
 
 def whole_weights(weight: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
-    """Weights as integers; an error for any that is not one."""
+    """Convert weights to integers; raise an error if any is not an integer."""
     if weight is None:
         return np.ones(n_rows, dtype=np.int64)
     given: NDArray[Any] = np.asarray(weight)
@@ -177,17 +177,17 @@ def whole_weights(weight: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
     if wrong.any():
         first = int(wrong.argmax())
         raise ValueError(
-            f"Rows that come and go are counted, so their weights must be whole numbers from 0 to "
-            f"2^53: sums of fractions depend on their order. {int(wrong.sum())} are not, the first "
-            f"is {given[first]} at row {first}. Fractional weights are for fit alone; multiply "
-            "them up to whole ones, or fit anew."
+            f"sample_weight must be integers from 0 to 2^53 for updates, because sums of fractions "
+            f"depend on their order; got {int(wrong.sum())} values that are not, the first is "
+            f"{given[first]} at row {first}. Scale the weights to integers, or use fit, which "
+            "accepts fractions."
         )
     counts: NDArray[np.int64] = given.astype(np.int64)
-    # Doubles tell whether integers could overflow, integers the exact sum.
+    # The float64 sum shows whether the integer sum could overflow; the integer sum is exact.
     about = float(counts.sum(dtype=np.float64))
     if about > 2.0 * MAX_WEIGHT or int(counts.sum()) > MAX_WEIGHT:
         raise ValueError(
-            f"A sketch holds at most 2^53 rows, repeats included; the weights add up to {about:g}."
+            f"A sketch can have at most 2^53 rows, including repeats; the weights sum to {about:g}."
         )
     return counts
 
@@ -197,7 +197,7 @@ def _sort_distinct(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Sort by the first column, then ties by the others; collapse repeats."""
     rows = np.ascontiguousarray(rows)
-    order = np.argsort(rows[:, 0])  # unstable: equal rows are about to be one
+    order = np.argsort(rows[:, 0])  # need not be stable: equal rows are merged
     for start, stop in order_ties(read_only(rows), order, _LONG_RUN):
         run = order[start:stop]
         order[start:stop] = run[np.lexsort(rows[run].T[::-1])]
@@ -209,7 +209,7 @@ def _sort_distinct(
 def _keep_first(
     found: int, rows: NDArray[np.float64], weight: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Cut arrays to what is used; copied where most of them is not, and read-only."""
+    """Truncate arrays to the used part, copied if most is unused, and make them read-only."""
     rows, weight = rows[:found], weight[:found]
     if rows.base is not None and found < rows.base.shape[0] // 2:
         rows, weight = rows.copy(), weight.copy()

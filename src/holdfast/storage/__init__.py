@@ -1,1 +1,1 @@
-"""Bytes on disk: a checked, versioned archive of arrays."""
+"""Files: a versioned, checksummed archive of arrays, and models in it."""

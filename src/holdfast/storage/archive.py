@@ -1,7 +1,8 @@
-"""Arrays and JSON in one checked file: what models on disk are made of.
+"""Arrays and JSON in one checksummed file: the format of model files.
 
-An archive is an uncompressed `.npz` file (``numpy.load(path, allow_pickle=False)`` reads its arrays
-without holdfast) with a description in JSON. Its bytes are documented in docs/file_format.md.
+An archive is an uncompressed `.npz` file with a description in JSON.
+``numpy.load(path, allow_pickle=False)`` reads its arrays without holdfast. docs/file_format.md
+documents every byte.
 """
 
 import hashlib
@@ -35,7 +36,7 @@ from holdfast.storage.layout import (
 __all__ = ["FORMAT_VERSION", "Archive", "DamagedFile", "read_archive", "write_archive"]
 
 FORMAT_VERSION = 1
-"""Raised when an older holdfast could misread what is written; see docs/file_format.md."""
+"""Increased when an older holdfast could misread new files; see docs/file_format.md."""
 
 _FORMAT = "holdfast"
 _FIELDS = {"arrays", "format", "holdfast", "kind", "metadata", "version"}
@@ -48,18 +49,18 @@ _MAX_NAME = 100
 _MAX_ARRAYS = 256
 _MAX_NDIM = 8
 _MAX_BYTES = 1 << 62
-_AGAIN = "Restore a copy of it, or make it again"
-_NEWER = "Update holdfast to read it"
+_AGAIN = "Restore a copy of the file, or create it again"
+_NEWER = "Upgrade holdfast to read it"
 
 
 class DamagedFile(ValueError):
-    """A file that cannot be loaded: damaged, of another kind, or written by a newer holdfast.
+    """Raised if a file is damaged, of another kind, or written by a newer holdfast.
 
     Attributes
     ----------
     path : str
     problem : str
-        What is wrong with it.
+        What is wrong with the file.
     advice : str
         What to do.
     """
@@ -69,30 +70,30 @@ class DamagedFile(ValueError):
         super().__init__(self.path, problem, advice)
 
     def __str__(self) -> str:
-        """Say which file, what is wrong, what to do."""
+        """Say which file is wrong, why, and what to do."""
         return f"{self.path} cannot be loaded: {self.problem}. {self.advice}."
 
 
 class _Problem(Exception):
-    """What is wrong, and what to do; becomes a DamagedFile where the path is known."""
+    """A problem and what to do; becomes a DamagedFile as soon as the path is known."""
 
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """What an archive holds.
+    """The content of an archive.
 
     Attributes
     ----------
     kind : str
-        What it is, such as ``"hierarchy"``.
+        What the archive contains, such as ``"hierarchy"``.
     version : int
-        Version of the format.
+        Format version.
     metadata : dict
         Plain JSON.
     arrays : dict of str to ndarray
-        By name, in the machine's byte order.
+        Arrays by name, in the byte order of the machine.
     written_by : str
-        The version of holdfast that wrote it.
+        The version of holdfast that wrote the file.
     """
 
     kind: str
@@ -104,7 +105,7 @@ class Archive:
 
 @dataclass(frozen=True)
 class _Spec:
-    """What the description says about one array."""
+    """The description of one array."""
 
     name: str
     dtype: np.dtype[Any]
@@ -126,7 +127,9 @@ def write_archive(
     metadata: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
 ) -> None:
-    """Write arrays and metadata to one file, whole or not at all; equal contents, equal bytes.
+    """Write arrays and metadata to one file, completely or not at all.
+
+    Equal contents give equal bytes.
 
     Parameters
     ----------
@@ -136,7 +139,7 @@ def write_archive(
     metadata : mapping
         Plain JSON: strings, finite numbers, True, False, None, lists, dicts with string keys.
     arrays : mapping of str to ndarray
-        Booleans, integers, float32 or float64. Names as `kind`, in parts joined by dots.
+        Booleans, integers, float32 or float64. Names are like `kind`, in parts joined by dots.
     """
     stored = {name: _to_stored(name, arrays[name]) for name in sorted(arrays)}
     description = {
@@ -154,9 +157,9 @@ def write_archive(
     try:
         specs = _read_description(text, None)[1]
         if json.loads(text)["metadata"] != metadata:
-            raise _Problem("metadata is not plain JSON: it would be read back differently")
+            raise _Problem("metadata must be plain JSON that reads back unchanged")
     except _Problem as problem:
-        raise ValueError(f"cannot be stored: {problem.args[0]}.") from None
+        raise ValueError(f"The archive cannot be written: {problem.args[0]}.") from None
 
     def write(file: IO[bytes]) -> None:
         members = [Member(DESCRIPTION, 0, len(text), zlib.crc32(text))]
@@ -172,25 +175,25 @@ def write_archive(
 
 
 def read_archive(path: str | os.PathLike[str], kinds: Collection[str] | None = None) -> Archive:
-    """Read a file of :func:`write_archive`.
+    """Read a file that :func:`write_archive` wrote.
 
-    Nothing in the file is executed and no length in it is trusted: time and memory are bounded by
+    Nothing in the file is executed and no length in it is trusted. Time and memory are bounded by
     the size of the file, plus about 100 MB for the description. Every byte is compared with its
-    checksum or with the only form it may have. Checksums find damage, not forgery: what the arrays
-    mean is for the caller to check.
+    checksum or with its only valid form. Checksums detect damage, not forgery: the caller must
+    check the content of the arrays.
 
     Parameters
     ----------
     path : str or path-like
     kinds : collection of str, default=None
-        What the file may be; anything where None.
+        The kinds to accept; None accepts any kind.
 
     Raises
     ------
     DamagedFile
-        Whatever is wrong with the content.
+        If the content is not valid.
     OSError
-        Where there is no file to read.
+        If the file cannot be read.
     """
     try:
         with open(path, "rb") as file:
@@ -211,7 +214,7 @@ def _read_from(file: IO[bytes], size: int, kinds: Collection[str] | None) -> Arc
         planned.append(spec.member(planned[-1].end))
     whole = planned[-1].end + len(directory(planned))
     if whole != size:
-        raise _Problem(f"it has {size} bytes, and {whole} by its own description")
+        raise _Problem(f"it has {size} bytes, but {whole} according to its description")
     arrays, members = {}, [first]
     for spec in specs:
         array, crc = _read_array(file, spec, members[-1].end)
@@ -219,7 +222,7 @@ def _read_from(file: IO[bytes], size: int, kinds: Collection[str] | None) -> Arc
         members.append(spec.member(members[-1].end, crc))
     tail = directory(members)
     if file.read(len(tail) + 1) != tail:
-        raise _Problem("its table of contents does not match its contents")
+        raise _Problem("its directory does not match its contents")
     return Archive(
         description["kind"],
         description["version"],
@@ -230,17 +233,17 @@ def _read_from(file: IO[bytes], size: int, kinds: Collection[str] | None) -> Arc
 
 
 def _read_text(file: IO[bytes], size: int) -> bytes:
-    """Read the first member, the description; its size is believed up to a limit."""
+    """Read the first member, the description; its size is trusted up to a limit."""
     if size == 0:
         raise _Problem("it is empty")
     blank = local_header(Member(DESCRIPTION, 0, 0, 0))
     head = file.read(len(blank))
     length = int.from_bytes(head[-8:], "little")
     if len(head) < len(blank) or length > min(size, MAX_DESCRIPTION):
-        raise _Problem("it does not begin like a file of holdfast")
+        raise _Problem("it does not begin like a holdfast file")
     text = file.read(length)
     if head != local_header(Member(DESCRIPTION, 0, length, zlib.crc32(text))):
-        raise _Problem("its description is damaged, or it is no file of holdfast")
+        raise _Problem("its description is damaged, or it is not a holdfast file")
     return text
 
 
@@ -249,28 +252,28 @@ def _read_description(
 ) -> tuple[dict[str, Any], list[_Spec]]:
     if len(text) > MAX_DESCRIPTION or is_deep(text):
         raise _Problem(
-            f"its description is over {MAX_DESCRIPTION} bytes or {MAX_DEPTH} levels deep"
+            f"its description has more than {MAX_DESCRIPTION} bytes or {MAX_DEPTH} levels"
         )
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         raise _Problem("its description is not JSON") from None
     if not isinstance(found, dict) or found.get("format") != _FORMAT:
-        raise _Problem("it is no file of holdfast")
+        raise _Problem("it is not a holdfast file")
     written_as = found.get("version")
     if type(written_as) is not int or written_as < 1:
         raise _Problem("its format version is not a positive integer")
     if written_as > FORMAT_VERSION:
         raise _Problem(
-            f"it was written by a newer holdfast, in version {written_as} of the format; "
-            f"this one reads up to version {FORMAT_VERSION}",
+            f"a newer holdfast wrote it, in format version {written_as}; this holdfast reads "
+            f"versions up to {FORMAT_VERSION}",
             _NEWER,
         )
     _check_fields(found, text)
     if kinds is not None and found["kind"] not in kinds:
         known = " or ".join(sorted(kinds))
         raise _Problem(
-            f"it holds a {found['kind']}, not a {known}", "Load it with what reads that kind"
+            f"it contains a {found['kind']}, not a {known}", "Pass a file of the expected kind"
         )
     return found, [_read_spec(name, found["arrays"][name]) for name in sorted(found["arrays"])]
 
@@ -285,18 +288,18 @@ def _check_fields(found: dict[str, Any], text: bytes) -> None:
         or len(arrays) > _MAX_ARRAYS
         or not _is_name(found["kind"])
     ):
-        raise _Problem(f"its description needs the fields {sorted(_FIELDS)}, of their types")
+        raise _Problem(f"its description must have the fields {sorted(_FIELDS)} with valid types")
     try:
         canonical = encode_description(found) == text
-    except (ValueError, RecursionError):  # infinity, from a number beyond all doubles
+    except (ValueError, RecursionError):  # infinity, from a number too large for float64
         canonical = False
-    if not canonical:  # repeated keys, other spellings: readers could disagree
-        raise _Problem("its description is not written as holdfast writes it")
+    if not canonical:  # repeated keys or other spellings, which readers could interpret differently
+        raise _Problem("its description is not in the form that holdfast writes")
 
 
 def _read_spec(name: str, found: object) -> _Spec:
     if not _is_name(name) or not isinstance(found, dict):
-        raise _Problem(f"it describes an array with the name {name[:_MAX_NAME]!r}")
+        raise _Problem(f"it describes an array with the invalid name {name[:_MAX_NAME]!r}")
     dtype, shape, checksum = found.get("dtype"), found.get("shape"), found.get("blake2b")
     if (
         found.keys() != {"dtype", "shape", "blake2b"}
@@ -304,19 +307,19 @@ def _read_spec(name: str, found: object) -> _Spec:
         or dtype not in _DTYPES
         or not isinstance(checksum, str)
     ):
-        raise _Problem(f"the array {name!r} needs a dtype of {sorted(_DTYPES)} and a checksum")
+        raise _Problem(f"the array {name!r} must have a dtype of {sorted(_DTYPES)} and a checksum")
     if (
         not isinstance(shape, list)
         or len(shape) > _MAX_NDIM
         or not all(type(length) is int and length >= 0 for length in shape)
         or math.prod(max(length, 1) for length in shape) > _MAX_BYTES // 8
     ):
-        raise _Problem(f"the array {name!r} has an impossible shape")
+        raise _Problem(f"the array {name!r} has an invalid shape")
     return _Spec(name, _DTYPES[dtype], tuple(shape), checksum)
 
 
 def _read_array(file: IO[bytes], spec: _Spec, offset: int) -> tuple[NDArray[Any], int]:
-    """Read one member, whose size is known to fit into the file; also its CRC-32."""
+    """Read one member, whose size is known to fit into the file, and its CRC-32."""
     head = file.read(len(local_header(spec.member(offset))))
     header = file.read(len(spec.header))
     array = np.empty(spec.shape, dtype=spec.dtype)
@@ -326,7 +329,7 @@ def _read_array(file: IO[bytes], spec: _Spec, offset: int) -> tuple[NDArray[Any]
     if got != len(data) or _checksum(array) != spec.checksum:
         raise _Problem(f"the array {spec.name!r} does not match its checksum")
     if header != spec.header or head != local_header(spec.member(offset, crc)):
-        raise _Problem(f"the headers of the array {spec.name!r} are not what they should be")
+        raise _Problem(f"the headers of the array {spec.name!r} are not valid")
     if array.dtype == np.bool_ and array.view(np.uint8).max(initial=0) > 1:
         raise _Problem(f"the array {spec.name!r} has booleans that are neither 0 nor 1")
     return array.astype(spec.dtype.newbyteorder("="), copy=False), crc
@@ -336,7 +339,7 @@ def _to_stored(name: str, array: NDArray[Any]) -> NDArray[Any]:
     dtype = array.dtype.newbyteorder("<")
     if dtype.str not in _DTYPES:
         raise TypeError(
-            f"the array {name!r} has dtype {array.dtype}; archives store {sorted(_DTYPES)}."
+            f"The array {name!r} has dtype {array.dtype}; it must be one of {sorted(_DTYPES)}."
         )
     return np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
 

@@ -1,4 +1,4 @@
-"""A hierarchy as plain arrays and JSON, and back; see docs/file_format.md."""
+"""Hierarchy -> plain arrays and JSON, and back; see docs/file_format.md."""
 
 import math
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from holdfast.hierarchy.replay import (
 __all__ = ["hierarchy_from_arrays", "hierarchy_to_arrays"]
 
 _ALL_SPACE = 64
-_EXPONENTS = range(-1100, 1101)  # of doubles, with room
+_EXPONENTS = range(-1100, 1101)  # a little more than float64 needs
 
 _ARRAYS = {"center_indices", "costs", "parent", "finest"}
 _GRID_ARRAYS = {"grid.anchor", "grid.lowest", "grid.origin", "grid.shift"}
@@ -35,14 +35,14 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def hierarchy_to_arrays(hierarchy: Hierarchy) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Take a hierarchy apart.
+    """Convert a hierarchy to arrays and metadata.
 
     Returns
     -------
     metadata : dict
         Plain JSON.
     arrays : dict of str to ndarray
-        What the locator's tables share with the hierarchy is stored once.
+        Tables that the locator shares with the hierarchy are stored once.
     """
     arrays: dict[str, NDArray[Any]] = {
         "center_indices": hierarchy.center_indices,
@@ -63,7 +63,7 @@ def hierarchy_to_arrays(hierarchy: Hierarchy) -> tuple[dict[str, Any], dict[str,
         return {"locator": "planes", "metric": metric, "exponent": locator.exponent}, arrays
     if not isinstance(locator, CellLocator):
         raise TypeError(
-            f"only hierarchies of holdfast's own fits can be stored; this one finds clusters by a "
+            f"Only hierarchies that holdfast fitted can be saved; got one with a locator of type "
             f"{type(locator).__name__}."
         )
     grid = locator.grid
@@ -85,23 +85,23 @@ def hierarchy_to_arrays(hierarchy: Hierarchy) -> tuple[dict[str, Any], dict[str,
 
 
 def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierarchy:
-    """Put a hierarchy together again, bit for bit.
+    """Convert arrays and metadata back to the same hierarchy, bit for bit.
 
-    Nothing is taken on trust: arrays that were not made by :func:`hierarchy_to_arrays` give an
-    error, or a hierarchy that is wrong in its own terms only. No index in it leaves its table and
-    no walk in it fails to end. The hierarchy shares the memory of the arrays.
+    Nothing is trusted. Arrays that :func:`hierarchy_to_arrays` did not create give an error, or a
+    hierarchy whose clusters may be wrong but in which every index is in range and every walk ends.
+    The hierarchy shares the memory of the arrays.
 
     Raises
     ------
     ValueError
-        What is wrong.
+        If the arrays are not valid.
     """
     center_indices = _take(arrays, "center_indices", np.int64, 1)
     costs = _take(arrays, "costs", np.float64, 1)
     parent = _take(arrays, "parent", np.int32, 1)
     finest = _take(arrays, "finest", np.int32, 1)
     n_centers, n_rows = center_indices.size, finest.size
-    _require(1 <= n_centers <= n_rows, "there are no centers, or more centers than rows")
+    _require(1 <= n_centers <= n_rows, "it has no centers, or more centers than rows")
     _require(costs.size == parent.size == n_centers, "its tables have different lengths")
     _require(_in_range(finest, n_centers), "a label is out of range")
     _require(_in_range(center_indices, n_rows), "the row of a center is out of range")
@@ -112,19 +112,17 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
     numbers = np.arange(n_centers, dtype=np.int32)
     _require(
         bool(parent[0] == -1 and (parent[1:] >= 0).all() and (parent[1:] < numbers[1:]).all()),
-        "a cluster does not come after the one it split from",
+        "a cluster does not come after the cluster it was split from",
     )
     _require(
         bool(np.isfinite(costs).all() and costs[-1] >= 0.0 and (costs[1:] <= costs[:-1]).all()),
-        "costs must be finite and never rise",
+        "its costs are not finite, or they rise",
     )
     kind = metadata.get("locator")
-    _require(
-        isinstance(kind, str) and kind in _KINDS, "it finds clusters in a way that is not known"
-    )
-    # What is not known could change the meaning of the rest.
+    _require(isinstance(kind, str) and kind in _KINDS, "it finds clusters in an unknown way")
+    # An unknown array could change the meaning of the others.
     unknown = arrays.keys() - _KINDS[str(kind)] - _ARRAYS
-    _require(not unknown, f"it has arrays that are not known: {sorted(unknown)}")
+    _require(not unknown, f"it has unknown arrays: {sorted(unknown)}")
     locator: Locator
     if kind == "cells":
         locator = _cells_from(metadata, arrays, parent)
@@ -151,10 +149,10 @@ def _cells_from(
     seen = np.zeros(n, dtype=np.bool_)
     seen[order] = True
     _require(bool(seen.all()), "a center has two cells")
-    # Cells shrink from parent to child, so that a walk up has at most 64 steps and ends at 0.
+    # Cells shrink from parent to child, so a walk up has at most 64 steps and ends at 0.
     _require(
         bool(cell[0] == _ALL_SPACE and (cell[1:] < cell[parent[1:]]).all()),
-        "the cell of a cluster is not inside that of the cluster it split from",
+        "the cell of a cluster is not inside the cell of the cluster it was split from",
     )
     _require(_is_z_ordered(coordinates), "the cells are not in Z-order")
     return CellLocator(_grid_from(metadata, arrays, d), coordinates, order, cell, read_only(parent))
@@ -174,7 +172,10 @@ def _grid_from(metadata: Mapping[str, Any], arrays: Arrays, d: int) -> Grid:
         anchor.size == lowest.size == origin.size == d and shift.shape == (BLOCKS, d),
         "the tables of the grid have different numbers of columns",
     )
-    _require(bool(np.isfinite(lowest).all() and np.isfinite(origin).all()), "the grid has no place")
+    _require(
+        bool(np.isfinite(lowest).all() and np.isfinite(origin).all()),
+        "the position of the grid is not finite",
+    )
     return Grid(origin, scale, shift, root_exponent, anchor, lowest)
 
 
@@ -219,7 +220,7 @@ def _take(arrays: Arrays, name: str, dtype: type[np.generic], ndim: int) -> NDAr
     array = arrays.get(name)
     if array is None or array.dtype != dtype or array.ndim != ndim:
         raise ValueError(
-            f"it needs an array {name!r} of dtype {np.dtype(dtype)} in {ndim} dimensions"
+            f"it must have an array {name!r} of dtype {np.dtype(dtype)} with {ndim} dimensions"
         )
     return np.ascontiguousarray(array)
 
@@ -234,7 +235,7 @@ def _in_range(values: NDArray[np.integer], stop: int) -> bool:
 
 
 def _is_z_ordered(coordinates: NDArray[np.uint64]) -> bool:
-    """Whether each row comes before the next: the highest bit at which they differ decides."""
+    """Whether each row precedes the next: the highest bit in which they differ decides."""
     most = np.zeros(coordinates.shape[0] - 1, dtype=np.uint64)
     rises = np.zeros(most.size, dtype=np.bool_)
     for column in coordinates.T:

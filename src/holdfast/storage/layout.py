@@ -1,8 +1,8 @@
 """The bytes of an archive around its data: ZIP records, `.npy` headers, the JSON description.
 
-A ZIP file can say the same thing in many ways, and readers disagree about which part to believe.
-Archives of holdfast have one form only. These functions compute it; a file is read by comparing it
-with what they give, never by following what it says about itself.
+ZIP files can store the same content in many ways, and readers disagree on which part to trust.
+Archives of holdfast have exactly one form, which these functions compute. A reader compares a file
+with this form and never follows what the file says about itself.
 """
 
 import json
@@ -30,21 +30,21 @@ DESCRIPTION = "holdfast.json"
 """Name of the first member."""
 
 MAX_DESCRIPTION = 1 << 22
-"""Bytes that the description may have."""
+"""Maximum number of bytes of the description."""
 
 MAX_DEPTH = 32
-"""Levels of lists and objects that the description may have."""
+"""Maximum number of nested lists and objects in the description."""
 
 _LOCAL = struct.Struct("<4s5H3I2H")
 _CENTRAL = struct.Struct("<4s6H3I5H2I")
 _END64 = struct.Struct("<4sQ2H2I4Q")
 _LOCATOR = struct.Struct("<4sIQI")
 _END = struct.Struct("<4s4H2IH")
-_VERSION = 45  # of the ZIP specification: the first with 64-bit sizes
+_VERSION = 45  # the first version of the ZIP specification with 64-bit sizes
 _UNIX = 3 << 8
 _MODE = 0o100644 << 16
-_DAY = (1 << 5) | 1  # 1 January 1980, so that equal contents are equal bytes
-_IN_64 = 0xFFFFFFFF  # "see the 64-bit field", which is always there: one form for all sizes
+_DAY = (1 << 5) | 1  # 1 January 1980, so that equal contents give equal bytes
+_IN_64 = 0xFFFFFFFF  # "see the 64-bit field", which is always present: one form for all sizes
 _TOKEN = re.compile(rb'[\[\]{}"]|\\.', re.DOTALL)
 
 
@@ -59,12 +59,12 @@ class Member:
 
     @property
     def end(self) -> int:
-        """Where the next one begins."""
+        """Offset of the next member."""
         return self.offset + len(local_header(self)) + self.size
 
 
 def local_header(member: Member) -> bytes:
-    """Compute the record before a member's bytes: stored as it is, not compressed."""
+    """Compute the record before the bytes of a member, which are stored without compression."""
     name = member.name.encode("ascii")
     extra = struct.pack("<2H2Q", 1, 16, member.size, member.size)
     fixed = _LOCAL.pack(
@@ -75,7 +75,7 @@ def local_header(member: Member) -> bytes:
 
 
 def directory(members: Sequence[Member]) -> bytes:
-    """Compute everything after the last member's bytes."""
+    """Compute everything after the bytes of the last member."""
     entries = b"".join(map(_directory_entry, members))
     start, count = members[-1].end, len(members)
     end64 = _END64.pack(
@@ -100,7 +100,7 @@ def _directory_entry(member: Member) -> bytes:
 def array_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     """Compute the header of a `.npy` file, version 1.0: C order, padded to 64 bytes.
 
-    NumPy writes the same, but with padding that differs between its versions.
+    NumPy writes the same header, but its padding differs between versions.
     """
     text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape!r}, }}"
     padding = -(10 + len(text) + 1) % 64
@@ -109,13 +109,13 @@ def array_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
 
 
 def encode_description(description: dict[str, Any]) -> bytes:
-    """Write the one JSON text of a description; NaN, infinity and what is not JSON are errors."""
+    """Compute the only valid JSON text of a description; NaN and infinity raise an error."""
     text = json.dumps(description, indent=1, sort_keys=True, allow_nan=False)
     return text.encode("ascii") + b"\n"
 
 
 def is_deep(text: bytes) -> bool:
-    """Tell whether a JSON text has more than `MAX_DEPTH` levels, without parsing it."""
+    """Whether a JSON text has more than `MAX_DEPTH` levels, without parsing it."""
     depth = 0
     quoted = False
     for found in _TOKEN.finditer(text):

@@ -1,4 +1,4 @@
-"""A fitted model as a file: hierarchy, parameters, rows, and what a table brought along."""
+"""Fitted model -> file and back: hierarchy, parameters, rows, and information about a table."""
 
 import math
 import os
@@ -20,25 +20,25 @@ _PREFIX = "hierarchy."
 _PARAMETERS = {"epsilon", "max_centers", "method", "metric", "n_clusters", "seed"}
 _OLD_PARAMETERS = {"cost", "epsilon", "max_centers", "seed"}
 _OLD_COSTS = {"tree": "tree", "euclidean": "medoids", "refined": "means"}
-"""The methods by the names that they had in format 1."""
+"""The names of the methods in early files."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableRecord:
-    """What a model that was fitted to a table knows of it.
+    """What a model knows about the table that it was fitted to.
 
     Attributes
     ----------
     preparation : Preparation
-        How columns of the table become columns of the model.
+        How the columns of the table become columns of the model.
     id_name : str or None
-        The column that names rows.
+        The column with the ids of the rows.
     ids : ndarray of shape (n_rows,), dtype int64 or object, or None
-        Names of all rows of the table; None where rows are known by their number.
+        Ids of all rows of the table; None if rows are identified by their number.
     used : ndarray of shape (n_rows,), dtype bool
-        Rows that took part; the others were left out for missing values.
+        Rows that were fitted; the others were dropped because of missing values.
     cuts : tuple of int
-        The numbers of clusters that were asked for.
+        The requested numbers of clusters.
     """
 
     preparation: Preparation
@@ -50,23 +50,23 @@ class TableRecord:
 
 @dataclass(frozen=True, eq=False)
 class ModelRecord:
-    """Everything that a file keeps of a fitted model.
+    """Everything that a file stores of a fitted model.
 
     Attributes
     ----------
     hierarchy : Hierarchy
     parameters : dict
         `method`, `metric`, `epsilon` (the value used), `max_centers`, `n_clusters` and `seed`.
-        Empty for a file that holds a hierarchy alone.
+        Empty for a file that contains only a hierarchy.
     rows : ndarray of shape (n_rows, n_features), dtype float64 or float32, or None
     weight : ndarray of shape (n_rows,), dtype float64, or None
     centers : ndarray of shape (n_clusters, n_features), dtype float64, or None
     reach : float or None
-        The largest distance of a row to the center of its cluster.
+        The largest distance from a row to the center of its cluster.
     columns : tuple of str or None
         Names of the columns.
     cap : dict or None
-        For rows that stand for others: `max_cells`, `exponent`, `lower`, `upper`.
+        If the rows represent others: `max_cells`, `exponent`, `lower`, `upper`.
     table : TableRecord or None
     """
 
@@ -82,7 +82,7 @@ class ModelRecord:
 
 
 def write_model(path: str | os.PathLike[str], model: ModelRecord) -> None:
-    """Write a model to a file, whole or not at all."""
+    """Write a model to a file, completely or not at all."""
     metadata, arrays = hierarchy_to_arrays(model.hierarchy)
     stored: dict[str, NDArray[Any]] = {_PREFIX + name: array for name, array in arrays.items()}
     epsilon = model.parameters["epsilon"]
@@ -128,12 +128,12 @@ def _table_to_arrays(table: TableRecord) -> tuple[dict[str, Any], dict[str, NDAr
 
 
 def read_model(path: str | os.PathLike[str]) -> ModelRecord:
-    """Read any file of holdfast, of this or an earlier format, and check all of it.
+    """Read a holdfast file of this or an earlier format, and check all of it.
 
     Raises
     ------
     DamagedFile
-        What is wrong with the file, and what to do.
+        If the file is not valid.
     """
     archive = read_archive(path, _READERS)
     try:
@@ -143,7 +143,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelRecord:
 
 
 def _read_hierarchy(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ModelRecord:
-    """Read a file of format 1 that holds a hierarchy alone."""
+    """Read a file that contains only a hierarchy."""
     return ModelRecord(hierarchy_from_arrays(metadata, arrays))
 
 
@@ -161,13 +161,13 @@ def _read_model(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
         or centers.shape != (parameters["n_clusters"], d)
         or not np.isfinite(centers).all()
     ):
-        raise ValueError("its centers are not finite numbers, one row for each cluster")
+        raise ValueError("its centers are not finite, or not one row per cluster")
     reach = metadata.get("reach")
     if reach is not None and not (type(reach) is float and 0.0 <= reach < math.inf):
-        raise ValueError("its reach must be a finite number of at least 0")
+        raise ValueError("its reach is not a finite, non-negative number")
     columns = metadata.get("columns")
     if columns is not None and not (_is_names(columns) and len(columns) == d):
-        raise ValueError("its names of columns are not as many as its columns")
+        raise ValueError("it does not have one distinct name per column")
     table = metadata.get("table")
     return ModelRecord(
         hierarchy=hierarchy,
@@ -185,7 +185,7 @@ def _read_model(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
 def _read_first_format(
     hierarchy: Hierarchy, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> ModelRecord:
-    """Read what ``holdfast fit --model`` wrote in format 1, under today's names."""
+    """Read an early file of ``holdfast fit --model`` under the current names."""
     old = _record(metadata, "parameters")
     if set(old) != _OLD_PARAMETERS or old["cost"] not in _OLD_COSTS:
         raise ValueError(f"its parameters must be {', '.join(sorted(_OLD_PARAMETERS))}")
@@ -207,7 +207,7 @@ def _read_first_format(
 def _rows_of_first_format(
     arrays: Mapping[str, NDArray[Any]], n_rows: int, n_columns: int
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Rows of the fit from distinct rows; the first of equal rows gets all their weight."""
+    """Expand distinct rows; the first of equal rows gets all their weight."""
     if "rows.values" not in arrays:
         return None, None
     values, weight = arrays["rows.values"], arrays.get("rows.weight")
@@ -217,11 +217,11 @@ def _rows_of_first_format(
     shapes = values.ndim == 2 and values.shape[1] == n_columns and weight.shape == values.shape[:1]
     types = values.dtype == weight.dtype == np.float64 and index.dtype == np.int64
     if not (shapes and types and index.shape == (n_rows,)):
-        raise ValueError("its rows, their weights and their numbers do not fit each other")
+        raise ValueError("its rows, weights and row numbers do not match")
     if not (np.isfinite(values).all() and np.isfinite(weight).all() and (weight >= 0.0).all()):
-        raise ValueError("its rows or their weights are not finite")
+        raise ValueError("its rows or weights are not finite")
     if index.min() < 0 or index.max() >= values.shape[0]:
-        raise ValueError("the number of a row is out of range")
+        raise ValueError("a row number is out of range")
     if np.array_equal(np.bincount(index, minlength=weight.size), weight):
         return values[index], None
     total = np.zeros(n_rows)
@@ -238,15 +238,15 @@ def _read_table(
         raise ValueError("the hierarchy and the preparation have different numbers of columns")
     used = arrays.get("used", np.ones(hierarchy.n_rows, dtype=np.bool_))
     if used.dtype != np.bool_ or used.ndim != 1 or np.count_nonzero(used) != hierarchy.n_rows:
-        raise ValueError("the rows that took part are not as many as the hierarchy has")
+        raise ValueError("the number of fitted rows differs from that of the hierarchy")
     cuts = record.get("cuts")
     if not isinstance(cuts, list) or not cuts or not all(type(k) is int and k >= 1 for k in cuts):
-        raise ValueError("the numbers of clusters must be positive integers")
+        raise ValueError("its numbers of clusters are not positive integers")
     if max(cuts) > hierarchy.n_centers:
-        raise ValueError("more clusters were asked for than the hierarchy has centers")
+        raise ValueError("a number of clusters is larger than the number of centers")
     id_name = record.get("id_name")
     if id_name is not None and not isinstance(id_name, str):
-        raise ValueError("the name of the ids must be text")
+        raise ValueError("the name of the id column is not text")
     ids = _unpack_ids(record.get("ids"), arrays, used.size)
     return TableRecord(preparation, id_name, ids, used, tuple(cuts))
 
@@ -254,7 +254,7 @@ def _read_table(
 def _record(metadata: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = metadata.get(name)
     if not isinstance(found, dict):
-        raise ValueError(f"it does not describe its {name}")  # noqa: TRY004 - one kind of error
+        raise ValueError(f"it has no description of its {name}")  # noqa: TRY004 - one kind of error
     return found
 
 
@@ -263,18 +263,18 @@ def _check_parameters(record: Mapping[str, Any], hierarchy: Hierarchy) -> dict[s
         raise ValueError(f"its parameters must be {', '.join(sorted(_PARAMETERS))}")
     epsilon = math.inf if record["epsilon"] == "inf" else record["epsilon"]
     if not isinstance(epsilon, float) or not epsilon >= 0.0:
-        raise ValueError("epsilon must be at least 0")
+        raise ValueError("its epsilon is not a non-negative number")
     if record["method"] not in _OLD_COSTS.values():
-        raise ValueError("the method must be means, medoids or tree")
+        raise ValueError("its method is not means, medoids or tree")
     if record["metric"] not in ("euclidean", "manhattan", "cosine"):
-        raise ValueError("the metric must be euclidean, manhattan or cosine")
+        raise ValueError("its metric is not euclidean, manhattan or cosine")
     if type(record["seed"]) is not int or not 0 <= record["seed"] < 1 << 64:
-        raise ValueError("the seed must have 64 bits")
+        raise ValueError("its seed is not a 64-bit integer")
     most, count = record["max_centers"], record["n_clusters"]
     if most not in (None, "all") and (type(most) is not int or most < 1):
-        raise ValueError("max_centers must be a positive integer, all or nothing")
+        raise ValueError('its max_centers is not a positive integer, "all" or null')
     if type(count) is not int or not 1 <= count <= hierarchy.n_centers:
-        raise ValueError("n_clusters must be from 1 to the number of centers")
+        raise ValueError("its n_clusters is not from 1 to the number of centers")
     return {**record, "epsilon": epsilon}
 
 
@@ -285,7 +285,7 @@ def _check_rows(
     if rows is None:
         return None, None
     if rows.shape != (n_rows, n_columns) or rows.dtype not in (np.float64, np.float32):
-        raise ValueError("its rows are not as many as its labels, or not numbers")
+        raise ValueError("its rows are not floating-point numbers, or not one per label")
     if not np.isfinite(rows).all():
         raise ValueError("its rows are not finite")
     if weight is not None and (
@@ -293,7 +293,7 @@ def _check_rows(
         or weight.shape != (n_rows,)
         or not (np.isfinite(weight).all() and (weight >= 0.0).all() and weight.any())
     ):
-        raise ValueError("its weights are not finite numbers of at least 0, one for each row")
+        raise ValueError("its weights are not one finite, non-negative number per row")
     return rows, weight
 
 
@@ -301,7 +301,7 @@ def _check_cap(record: Any, n_columns: int) -> dict[str, Any] | None:
     if record is None:
         return None
     if not isinstance(record, dict) or set(record) != {"max_cells", "exponent", "lower", "upper"}:
-        raise ValueError("it does not describe the cells of its rows")
+        raise ValueError("it has no valid description of the cells of its rows")
     numbers = record["max_cells"], record["exponent"]
     if not all(type(n) is int for n in numbers) or numbers[0] < 1 or not abs(numbers[1]) <= 1200:
         raise ValueError("the cells of its rows are out of range")
@@ -327,7 +327,7 @@ def _is_names(names: Any) -> bool:
 
 
 def _pack_texts(ids: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Texts one after the other in UTF-8, and where each ends."""
+    """Concatenate texts in UTF-8, and note where each ends."""
     encoded = [str(text).encode() for text in ids.tolist()]
     ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
     return {
@@ -345,7 +345,7 @@ def _unpack_ids(kind: Any, arrays: Mapping[str, NDArray[Any]], n_rows: int) -> N
             raise ValueError("it does not have one id for each row")
         return ids
     if kind != "texts":
-        raise ValueError("its ids are of a kind that is not known")
+        raise ValueError("its ids are of an unknown kind")
     texts, ends = arrays.get("ids.texts"), arrays.get("ids.ends")
     if texts is None or ends is None or texts.dtype != np.uint8 or texts.ndim != 1:
         raise ValueError("it has no ids")
@@ -353,7 +353,8 @@ def _unpack_ids(kind: Any, arrays: Mapping[str, NDArray[Any]], n_rows: int) -> N
         raise ValueError("it does not have one id for each row")
     starts = np.concatenate(([0], ends[:-1]))
     if (ends < starts).any() or ends[-1] != texts.size:
-        raise ValueError("its ids do not end where the next ones start")
+        raise ValueError("the positions of its ids are not valid")
+
     whole = texts.tobytes()
     try:
         words = [whole[a:b].decode() for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]

@@ -1,4 +1,4 @@
-"""Cells -> the compressed trie on which all costs are measured."""
+"""Cells -> the compressed trie on which the cost of the tree is defined."""
 
 from holdfast.tree.build import Tree, build_tree
 

@@ -9,12 +9,12 @@ from holdfast.grid._kernels import first_difference, highest_bit
 __all__ = ["DISTANCE", "branch_keys", "link_nodes", "split_positions"]
 
 DISTANCE = np.ldexp(1.0, np.arange(-63, 1))
-"""DIST_T of two leaves that part at bit b, in units of the root's distance."""
+"""DIST_T of two leaves that differ first at bit b, in units of the distance at the root."""
 
 
 @kernel
 def split_positions(coordinates, nodes, dim):
-    """Fill in the bit and the dimension at which each leaf parts from the next one."""
+    """Fill in the bit and the dimension at which each leaf first differs from the next leaf."""
     for i in range(dim.size):
         differ, where = first_difference(coordinates[i], coordinates[i + 1])
         nodes[2 * i + 1]["bit"] = highest_bit(differ)
@@ -33,7 +33,7 @@ def link_nodes(dim, weight, nodes, open_splits, closing):
     Leaf i is node 2 i, the split between leaves i and i + 1 is node 2 i + 1. Given the bits, `dim`
     and `weight`, fills the other fields of `nodes`. An inner node is closed when its right side is
     complete; fills `closing` with the order in which they close (as i), children first.
-    `open_splits` is room for one number a leaf.
+    `open_splits` is work space for one number per leaf.
     """
     leaves = weight.size
     inner = leaves - 1
@@ -79,7 +79,7 @@ def branch_keys(coordinates, nodes, dim, anchor, root_exponent, key, keys):
     """Key of every inner node: its absolute level, splitting dimension and prefix bits.
 
     The prefix in a dimension is the absolute index, modulo 2^64, of the cell at the node's level;
-    dimensions before the splitting one are one bit further. The root has no prefix to speak of.
+    dimensions before the splitting one include one more bit. The root has no prefix.
     """
     d = coordinates.shape[1]
     for i in range(dim.size):

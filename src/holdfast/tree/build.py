@@ -11,8 +11,8 @@ from holdfast.tree._kernels import branch_keys, link_nodes, split_positions
 
 __all__ = ["Tree", "build_tree"]
 
-# One record of 32 bytes a node, a leaf and the split behind it in one cache line: the fields of
-# `Tree` are views of these columns. Walks up from random leaves are what the time goes to.
+# One record of 32 bytes per node, with a leaf and the next split in one cache line. The fields of
+# `Tree` are views of these columns. Most of the time is spent on walks up from random leaves.
 _NODE = np.dtype(
     [
         ("weight", np.float64),
@@ -30,16 +30,16 @@ _NODE = np.dtype(
 class Tree:
     """A 2-RHST ([LHBP25], Def. 2.1) without its chains, and with its wide nodes made binary.
 
-    Node 2 i is leaf i; node 2 i + 1 parts leaf i from leaf i + 1 in Z-order. Every subtree is an
-    interval of the leaves. Two leaves whose lowest common node splits at bit b are at distance
+    Node 2 i is leaf i. Node 2 i + 1 separates leaf i from leaf i + 1 in Z-order. Every subtree is
+    an interval of the leaves. Two leaves whose lowest common node splits at bit b are at distance
     ``2**(b - 63)`` times `unit`. A node at the same bit as its parent only groups siblings of the
-    paper's tree; the others are cells of the grid.
+    tree in the paper; all other nodes are cells of the grid.
 
     Attributes
     ----------
     nodes : ndarray of shape (2 n_leaves - 1,), structured
-        The fields `weight`, `best`, `parent`, `left`, `right`, `bit` of each node; those below, up
-        to `best`, are views of it.
+        The fields `weight`, `best`, `parent`, `left`, `right` and `bit` of each node. The
+        attributes up to `best` are views of it.
     left, right : ndarray of shape (n_leaves - 1,), dtype int32
         Children (nodes) of inner node 2 i + 1, at i.
     bit, dim : ndarray of shape (n_leaves - 1,), dtype uint8 and int32
@@ -55,12 +55,12 @@ class Tree:
     leaf_key : ndarray of shape (n_leaves,), dtype uint64
         Hash of the seed and the content of each leaf.
     branch_key : ndarray of shape (n_leaves - 1,), dtype uint64
-        Hash of the seed and the place of each inner node.
+        Hash of the seed and the position of each inner node.
     unit : float
-        COST_T of one row at the root's distance, ``4 sqrt(d) s_R``, in the data's units.
+        COST_T of one row at the distance of the root, ``4 sqrt(d) s_R``, in units of the data.
     weight_unit : float
     total_weight : float
-        In the units the weights were given in.
+        In the units of the given weights.
     """
 
     nodes: NDArray[np.void]
@@ -80,7 +80,7 @@ class Tree:
 
     @property
     def root(self) -> int:
-        """The root's node."""
+        """Node of the root."""
         return int(np.argmin(self.parent))
 
     @property
@@ -90,7 +90,7 @@ class Tree:
 
 
 def build_tree(cells: Cells, grid: Grid, seed: int) -> Tree:
-    """Build the tree over the cells: O(n d) time after the sort, whatever the depth."""
+    """Build the tree of the cells in O(n d) time, for any depth."""
     nodes = np.empty(2 * cells.weight.size - 1, dtype=_NODE)
     inner = nodes[1::2]
     left, right, bit = inner["left"], inner["right"], inner["bit"]
