@@ -256,7 +256,7 @@ def test_bad_update_changes_nothing(method, case, asked):
 def test_rows_that_are_not_there_are_named():
     model = HierarchicalKMedian(3, method="tree").fit(ROWS)
     rows = [ROWS[0].tolist(), [77.0, -1.0]]
-    check_untouched(model, lambda: model.forget(rows), ValueError, r"\[77.0, -1.0\].*0 there")
+    check_untouched(model, lambda: model.forget(rows), ValueError, r"\[77.0, -1.0\].*0 present")
     twice = np.flatnonzero((ROWS == ROWS[0]).all(axis=1)).size + 1
     check_untouched(
         model, lambda: model.forget(ROWS[[0] * twice]), ValueError, f"{twice} to remove"
@@ -289,7 +289,7 @@ def test_model_without_rows_says_so():
     with pytest.raises(NotFittedError, match="no rows to forget"):
         HierarchicalKMedian(method="tree").forget(ROWS)
     model = HierarchicalKMedian(3, method="tree").fit(ROWS).forget(ROWS)
-    with pytest.raises(NotFittedError, match="All rows were forgotten"):
+    with pytest.raises(NotFittedError, match="All rows were removed"):
         model.predict(ROWS)
     check_equals_fit(model.partial_fit(ROWS[:9]), ROWS[:9])
     few = HierarchicalKMedian(3, method="tree").partial_fit(ROWS[:2])

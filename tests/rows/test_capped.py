@@ -107,7 +107,7 @@ def test_cap_that_cannot_be_reached_is_an_error(monkeypatch):
     rows = np.array([[-1.0], [1.0], [2.0]])  # a grid without a shift parts signs at every side
     zero = np.zeros(1)
     monkeypatch.setattr(Cap, "place", lambda *_: place_grid(zero, zero, 0, random_shift=False))
-    with pytest.raises(ValueError, match="max_cells=1 cannot be reached"):
+    with pytest.raises(ValueError, match="max_cells=1 is too small"):
         sketch_all(Cap(1, 0), rows)
 
 

@@ -66,13 +66,13 @@ def test_arrays_that_are_not_there(name, tmp_path):
 @pytest.mark.parametrize(
     ("description", "problem"),
     [
-        (describe(version=2), "a newer holdfast wrote it, in version 2"),
+        (describe(version=2), "a newer holdfast wrote it, in format version 2"),
         (describe(version=10**6, surprise=1, arrays=None), "a newer holdfast wrote it"),
         (describe(version=0), "positive integer"),
         (describe(version=True), "positive integer"),
         (describe(version="1"), "positive integer"),
         (describe(format="other"), "not a holdfast file"),
-        (describe(kind="picture"), "it holds a picture, not a hierarchy"),
+        (describe(kind="picture"), "it contains a picture, not a hierarchy"),
         (describe(kind="../x"), "must have the fields"),
         (describe(kind=["hierarchy"]), "must have the fields"),
         (describe(holdfast=1), "must have the fields"),
@@ -84,7 +84,7 @@ def test_arrays_that_are_not_there(name, tmp_path):
         (describe(arrays={f"x{i}": SPEC for i in range(300)}), "must have the fields"),
         ([], "not a holdfast file"),
         ("holdfast", "not a holdfast file"),
-        (describe(), "it needs an array 'center_indices'"),
+        (describe(), "it must have an array 'center_indices'"),
     ],
 )
 def test_descriptions_that_say_something_else(description, problem, tmp_path):
@@ -105,9 +105,9 @@ TEXTS = {
         "not in the form",
     ),
     "a number of a million digits": (b"1" * 1_000_000, "not JSON"),
-    "deep": (b"[" * 33 + b"]" * 33, "32 levels deep"),
-    "very deep": (b"[" * 2_000_000 + b"]" * 2_000_000, "32 levels deep"),
-    "very deep, never closed": (b'{"a":' * 800_000, "32 levels deep"),
+    "deep": (b"[" * 33 + b"]" * 33, "bytes or 32 levels"),
+    "very deep": (b"[" * 2_000_000 + b"]" * 2_000_000, "bytes or 32 levels"),
+    "very deep, never closed": (b'{"a":' * 800_000, "bytes or 32 levels"),
     "deep inside quotes": (b'"' + b"[" * 150_000 + b'"', "not a holdfast file"),
     "escaped quotes, never closed": (b'"' + b'\\"[' * 90_000, "not JSON"),
     "many empty lists": (b"[" + b"[]," * 90_000 + b"[]]", "not a holdfast file"),
@@ -124,7 +124,7 @@ def test_texts_that_are_no_description(name, tmp_path):
 def test_deep_nesting_is_refused_before_it_is_parsed(tmp_path, monkeypatch):
     """A large recursion limit must not let a file use up the machine's stack."""
     monkeypatch.setattr(json, "loads", lambda text: pytest.fail("parsed"))
-    refuse(tmp_path, pack(b"[" * 1_000_000), "32 levels deep", DESCRIBED)
+    refuse(tmp_path, pack(b"[" * 1_000_000), "bytes or 32 levels", DESCRIBED)
 
 
 def rezip(compression: int = zipfile.ZIP_STORED, more: bytes = b"", **members: bytes) -> bytes:
