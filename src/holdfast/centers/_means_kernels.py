@@ -22,7 +22,7 @@ __all__ = [
     "settle_pair",
     "sides_of",
     "split_members",
-    "to_direction",
+    "to_directions",
     "turn_away",
 ]
 
@@ -45,50 +45,68 @@ def fold(terms, count):
 
 
 @inner_kernel
-def project(row, factor, point, normal, terms):
-    """Sum of ``(row * factor - point) * normal``: positive on the side that `normal` points to."""
-    d = normal.size
+def project(rows, i, factor, points, a, normals, b, terms):
+    """Inner product of ``rows[i] * factor - points[a]`` and ``normals[b]``.
+
+    Tables come with the number of a row: a view of the row costs more than a short row itself.
+    """
+    d = rows.shape[1]
     if d < FOLDED:
         total = 0.0
         for j in range(d):
-            total += (row[j] * factor - point[j]) * normal[j]
+            total += (rows[i, j] * factor - points[a, j]) * normals[b, j]
         return total
     for j in range(d):
-        terms[j] = (row[j] * factor - point[j]) * normal[j]
+        terms[j] = (rows[i, j] * factor - points[a, j]) * normals[b, j]
     return fold(terms, d)
 
 
 @inner_kernel
-def dot(a, b, terms):
-    """Inner product, in the order of `project`."""
+def dot(a, table, c, terms):
+    """Inner product of `a` and ``table[c]``, in the order of `project`."""
     d = a.size
     if d < FOLDED:
         total = 0.0
         for j in range(d):
-            total += a[j] * b[j]
+            total += a[j] * table[c, j]
         return total
     for j in range(d):
-        terms[j] = a[j] * b[j]
+        terms[j] = a[j] * table[c, j]
     return fold(terms, d)
 
 
 @inner_kernel
-def center_row(row, factor, point, stretch, out):
-    """Write ``(row * factor - point) * stretch``."""
-    for j in range(point.size):
-        out[j] = (row[j] * factor - point[j]) * stretch
+def square(a, terms):
+    """Sum of squares, in the order of `project`."""
+    d = a.size
+    if d < FOLDED:
+        total = 0.0
+        for j in range(d):
+            total += a[j] * a[j]
+        return total
+    for j in range(d):
+        terms[j] = a[j] * a[j]
+    return fold(terms, d)
 
 
 @inner_kernel
-def add_row(row, factor, low, scale, weight, sums):
-    """Add a row, rounded to whole steps of the cluster's grid, `weight` times."""
-    if weight == 1:
-        for j in range(low.size):
-            sums[j] += np.int64(np.int32((row[j] * factor - low[j]) * scale[j] + 0.5))
+def center_row(rows, i, factor, points, s, stretch, out):
+    """Write ``(rows[i] * factor - points[s]) * stretch``."""
+    for j in range(out.size):
+        out[j] = (rows[i, j] * factor - points[s, j]) * stretch
+
+
+@inner_kernel
+def add_row(rows, i, factor, grid, times, sums, s):
+    """Add a row, rounded to whole steps of the cluster's grid, to ``sums[s]``."""
+    if times == 1:
+        for j in range(rows.shape[1]):
+            steps = (rows[i, j] * factor - grid[0, j]) * grid[1, j] + 0.5
+            sums[s, j] += np.int64(np.int32(steps))
     else:
-        for j in range(low.size):
-            step = np.int64(np.int32((row[j] * factor - low[j]) * scale[j] + 0.5))
-            sums[j] += weight * step
+        for j in range(rows.shape[1]):
+            steps = (rows[i, j] * factor - grid[0, j]) * grid[1, j] + 0.5
+            sums[s, j] += times * np.int64(np.int32(steps))
 
 
 @inner_kernel
@@ -123,72 +141,76 @@ def split_members(rows, factor, members, weight, plane, grid, both, side, sums):
     -------
     Weight on the far side, and how many members have changed sides.
     """
-    moved, changed = np.int64(0), 0
-    point, normal, terms = plane[0], plane[1], np.empty(plane.shape[1])
+    moved, changed, terms = np.int64(0), 0, np.empty(rows.shape[1])
     for p in range(members.size):
-        row = rows[members[p]]
-        far = project(row, factor, point, normal, terms) > 0.0
+        i = np.int64(members[p])
+        far = project(rows, i, factor, plane, 0, plane, 1, terms) > 0.0
         if far != side[p]:
             changed += 1
             side[p] = far
         if far or both:
             times = weight_at(weight, p)
-            add_row(row, factor, grid[0], grid[1], times, sums[1 if far else 0])
+            add_row(rows, i, factor, grid, times, sums, 1 if far else 0)
             if far:
                 moved += times
     return moved, changed
 
 
 @kernel
-def plane_between(sums, weights, grid, spherical, anchor, means, plane):
+def plane_between(rows, factor, center, sums, weights, grid, spherical, means, plane):
     """Means of both sides from their sums, and the plane half way between them.
 
-    The row `anchor` is brought to the near side: the sides change names where it is not. For the
+    The row `center` is brought to the near side: the sides change names where it is not. For the
     cosine distance the plane lies half way between the directions of the means. Returns whether
     the sides have changed names.
     """
-    d = anchor.size
+    d = rows.shape[1]
     for s in range(2):
         for j in range(d):
             means[s, j] = grid[0, j]
             if grid[1, j] > 0.0:
                 means[s, j] += np.float64(sums[s, j]) / np.float64(weights[s]) / grid[1, j]
-    near, far = means[0].copy(), means[1].copy()
+    ends = means
     if spherical:
-        to_direction(near)
-        to_direction(far)
+        ends = np.empty((2, d))
+        copy_rows(means, ends)
+        to_directions(ends)
     for j in range(d):
-        plane[0, j] = 0.5 * near[j] + 0.5 * far[j]
-        plane[1, j] = far[j] - near[j]
-    normalize(plane[1])
-    if not turn_away(plane, anchor):
+        plane[0, j] = 0.5 * ends[0, j] + 0.5 * ends[1, j]
+        plane[1, j] = ends[1, j] - ends[0, j]
+    normalize(plane, 1)
+    if not turn_away(rows, factor, center, plane):
         return False
     swap_rows(means)
     return True
 
 
 @kernel
-def turn_away(plane, row):
+def turn_away(rows, factor, center, plane):
     """Turn a plane so that its far side is not that of a row; return whether it was."""
-    if not project(row, 1.0, plane[0], plane[1], np.empty(row.size)) > 0.0:
+    if not project(rows, center, factor, plane, 0, plane, 1, np.empty(rows.shape[1])) > 0.0:
         return False
-    for j in range(row.size):
+    for j in range(rows.shape[1]):
         plane[1, j] = -plane[1, j]
     return True
 
 
 @kernel
-def to_direction(point):
-    """Scale a point to length 1; the origin stays."""
-    length = math.sqrt(dot(point, point, np.empty(point.size)))
-    if length > 0.0:
-        for j in range(point.size):
-            point[j] /= length
+def to_directions(points):
+    """Scale points to length 1; the origin stays."""
+    d = points.shape[1]
+    point, terms = np.empty(d), np.empty(d)
+    for s in range(points.shape[0]):
+        for j in range(d):
+            point[j] = points[s, j]
+        length = math.sqrt(square(point, terms))
+        for j in range(d):
+            points[s, j] = point[j] / length if length > 0.0 else point[j]
 
 
 @kernel
 def settle_pair(
-    rows, factor, members, weight, grid, spherical, anchor, most_splits, plane, means, side
+    rows, factor, members, weight, grid, spherical, center, most_splits, plane, means, side
 ):
     """Split by a plane, move it half way between the means of the sides, repeat.
 
@@ -198,45 +220,50 @@ def settle_pair(
 
     Returns
     -------
-    Whether both sides have members at all, and whether the last split changed nothing.
+    Whether the plane had members on both sides at all.
     """
-    d = anchor.size
-    total = np.zeros(d, np.int64)
-    sums = np.zeros((2, d), np.int64)
-    weights = np.zeros(2, np.int64)
-    before, following = plane.copy(), plane.copy()
+    d = rows.shape[1]
+    total, sums, weights = np.zeros(d, np.int64), np.zeros((2, d), np.int64), np.zeros(2, np.int64)
+    before, following = np.empty((2, d)), np.empty((2, d))
     everybody = np.int64(0)
     for p in range(members.size):
         everybody += weight_at(weight, p)
-    settled = False
-    for step in range(most_splits):
-        sums[:] = 0
+    step, reverted = 0, False
+    while True:
+        for j in range(d):
+            sums[0, j] = sums[1, j] = 0
         weights[1], changed = split_members(
             rows, factor, members, weight, plane, grid, step == 0, side, sums
         )
         weights[0] = everybody - weights[1]
         if weights[0] == 0 or weights[1] == 0:
             if step == 0:
-                return False, False
-            plane[:] = before
-            sums[:] = 0
-            weights[1], _ = split_members(
-                rows, factor, members, weight, plane, grid, False, side, sums
-            )
-            weights[0] = everybody - weights[1]
-            settled = True
-        if step == 0:
-            total[:] = sums[0] + sums[1]
-        settled |= step > 0 and changed == 0
-        sums[0] = total - sums[1]
-        flipped = plane_between(sums, weights, grid, spherical, anchor, means, following)
-        if settled or step == most_splits - 1:
+                return False
+            copy_rows(before, plane)
+            step, reverted = step + 1, True
+            continue
+        for j in range(d):
+            if step == 0:
+                total[j] = sums[0, j] + sums[1, j]
+            sums[0, j] = total[j] - sums[1, j]
+        flipped = plane_between(
+            rows, factor, center, sums, weights, grid, spherical, means, following
+        )
+        if reverted or (step > 0 and changed == 0) or step == most_splits - 1:
             if flipped:  # the means belong to the sides as they are
                 swap_rows(means)
-            break
-        before[:] = plane
-        plane[:] = following
-    return True, settled
+            return True
+        copy_rows(plane, before)
+        copy_rows(following, plane)
+        step += 1
+
+
+@inner_kernel
+def copy_rows(pair, out):
+    """Copy two rows."""
+    for j in range(pair.shape[1]):
+        out[0, j] = pair[0, j]
+        out[1, j] = pair[1, j]
 
 
 @inner_kernel
@@ -254,20 +281,22 @@ def score_directions(rows, factor, members, weight, mean, stretch, first, last, 
     Members are split by the plane through the mean; the score is the sum of squares between the
     two sides along the direction, as a fraction of all. Members are added in their order.
     """
-    d, count = mean.size, last - first
+    d, count = rows.shape[1], last - first
     directions, centered, terms = np.empty((count, d)), np.empty(d), np.empty(d)
     lengths = np.empty(count)
     sums, sizes = np.zeros((count, 2)), np.zeros((count, 2))
     for c in range(count):
-        center_row(rows[members[first + c]], factor, mean, stretch, directions[c])
-        lengths[c] = dot(directions[c], directions[c], terms)
+        center_row(rows, np.int64(members[first + c]), factor, mean, 0, stretch, centered)
+        for j in range(d):
+            directions[c, j] = centered[j]
+        lengths[c] = square(centered, terms)
     squares = 0.0
     for p in range(members.size):
         times = np.float64(weight_at(weight, p))
-        center_row(rows[members[p]], factor, mean, stretch, centered)
-        squares += times * dot(centered, centered, terms)
+        center_row(rows, np.int64(members[p]), factor, mean, 0, stretch, centered)
+        squares += times * square(centered, terms)
         for c in range(count):
-            along = dot(centered, directions[c], terms)
+            along = dot(centered, directions, c, terms)
             side = 1 if along > 0.0 else 0
             sums[c, side] += times * along
             sizes[c, side] += times
@@ -281,33 +310,41 @@ def score_directions(rows, factor, members, weight, mean, stretch, first, last, 
 
 
 @kernel
-def average_direction(rows, factor, members, weight, mean, stretch, chosen, normal):
+def average_direction(rows, factor, members, weight, mean, stretch, chosen, times, plane):
     """Average the directions of all members, by how far each lies along that of the chosen one.
 
-    One step of the power iteration: many candidates lead to nearly the same direction.
+    Again with the average, `times` times: so many steps of the power iteration. Many candidates
+    lead to nearly the same direction. Writes the plane through the mean across it.
     """
-    d = mean.size
-    direction, centered, terms = np.empty(d), np.empty(d), np.empty(d)
-    center_row(rows[members[chosen]], factor, mean, stretch, direction)
-    normal[:] = 0.0
-    for p in range(members.size):
-        center_row(rows[members[p]], factor, mean, stretch, centered)
-        along = np.float64(weight_at(weight, p)) * dot(centered, direction, terms)
+    d = rows.shape[1]
+    centered, terms, total = np.empty(d), np.empty(d), np.empty(d)
+    center_row(rows, np.int64(members[chosen]), factor, mean, 0, stretch, centered)
+    for j in range(d):
+        plane[0, j], plane[1, j] = mean[0, j], centered[j]
+    normalize(plane, 1)
+    for _ in range(times):
         for j in range(d):
-            normal[j] += along * centered[j]
-    normalize(normal)
+            total[j] = 0.0
+        for p in range(members.size):
+            center_row(rows, np.int64(members[p]), factor, mean, 0, stretch, centered)
+            along = np.float64(weight_at(weight, p)) * dot(centered, plane, 1, terms)
+            for j in range(d):
+                total[j] += along * centered[j]
+        for j in range(d):
+            plane[1, j] = total[j]
+        normalize(plane, 1)
 
 
 @inner_kernel
-def normalize(normal):
-    """Scale by a power of two, so that products with it neither overflow nor underflow."""
+def normalize(table, s):
+    """Scale a row by a power of two, so that products with it neither overflow nor underflow."""
     most = 0.0
-    for j in range(normal.size):
-        most = max(most, abs(normal[j]))
+    for j in range(table.shape[1]):
+        most = max(most, abs(table[s, j]))
     if most > 0.0:
         stretch = math.ldexp(1.0, min(-math.frexp(most)[1], 1000))
-        for j in range(normal.size):
-            normal[j] *= stretch
+        for j in range(table.shape[1]):
+            table[s, j] *= stretch
 
 
 @kernel
@@ -323,15 +360,14 @@ def measure_sides(
     centered, terms = np.empty(means.shape[1]), np.empty(means.shape[1])
     closest, least = -1, math.inf
     for p in range(members.size):
-        i = members[p]
-        row = rows[i]
+        i = np.int64(members[p])
         s = 1 if side[p] else 0
-        center_row(row, factor, means[s], stretch, centered)
-        distance = dot(centered, centered, terms)
+        center_row(rows, i, factor, means, s, stretch, centered)
+        distance = square(centered, terms)
         distance = 0.5 * distance if spherical else math.sqrt(distance)
         add_product(sums, s, np.uint64(weight_at(weight, p)), in_units(distance, COST_UNIT))
         for j in range(centered.size):
-            value = row[j] * factor
+            value = rows[i, j] * factor
             low[s, j] = min(low[s, j], value)
             high[s, j] = max(high[s, j], value)
         if s == 1 and (
@@ -344,9 +380,9 @@ def measure_sides(
 @kernel
 def sides_of(rows, factor, members, plane, side):
     """Which members lie on the far side of a plane."""
-    terms = np.empty(plane.shape[1])
+    terms = np.empty(rows.shape[1])
     for p in range(members.size):
-        side[p] = project(rows[members[p]], factor, plane[0], plane[1], terms) > 0.0
+        side[p] = project(rows, np.int64(members[p]), factor, plane, 0, plane, 1, terms) > 0.0
 
 
 @kernel
@@ -359,7 +395,7 @@ def locate_by_planes(rows, factor, points, normals, first_child, children, label
         while c < first_child[cluster + 1]:
             t = children[c]
             c += 1
-            if project(rows[i], factor, points[t], normals[t], terms) > 0.0:
+            if project(rows, i, factor, points, t, normals, t, terms) > 0.0:
                 cluster = t
                 c = first_child[t]
         label[i] = cluster

@@ -43,7 +43,7 @@ from holdfast.centers._means_kernels import (
     settle_pair,
     sides_of,
     split_members,
-    to_direction,
+    to_directions,
     turn_away,
 )
 from holdfast.centers._race_kernels import draw_temperature
@@ -55,6 +55,7 @@ __all__ = ["MeanSplits", "Table", "choose_means", "collect_table", "sort_locatio
 SAMPLE = 4096
 SCORED = 512
 CANDIDATES = 16
+AVERAGES = 1
 SAMPLE_SPLITS = 8
 SPLITS = 3
 
@@ -366,22 +367,24 @@ class _Engine:
         if not (part.low < part.high).any():
             return _Cluster(members, part, pool, None)
         table, grid = self.table, self.grid_of(part.low, part.high)
-        anchor = table.rows[part.center] * np.float64(table.factor)
         sample = _Pool(pool.members[:SAMPLE], pool.weight[:SAMPLE], pool.whole)
         moves = np.zeros(members.size, dtype=np.bool_)
-        means, planes = np.empty((2, self.d)), [self.plane_across(part, anchor)]
+        means, planes = np.empty((2, self.d)), [self.plane_across(part)]
         drawn, plane = self.draw_direction(part, sample)
         if drawn >= 0:
-            turn_away(plane, anchor)
-            near, shared = np.zeros(sample.members.size, np.bool_), (grid, table.spherical, anchor)
-            started, _ = settle_pair(
+            turn_away(table.rows, table.factor, part.center, plane)
+            near, shared = (
+                np.zeros(sample.members.size, np.bool_),
+                (grid, table.spherical, part.center),
+            )
+            started = settle_pair(
                 table.rows, table.factor, sample.members, sample.weight, *shared, SAMPLE_SPLITS,
                 plane, means, near,
             )  # fmt: skip
             if started:
                 planes.insert(0, plane)
         for plane in planes:
-            if self.settle(members, plane, grid, anchor, means, moves):
+            if self.settle(members, plane, grid, part.center, means, moves):
                 break
         stay, go = self.measure(part, members, moves, means)
         gain = max(part.cost - (stay.cost + go.cost), 0.0)
@@ -398,8 +401,9 @@ class _Engine:
         """Exponent of the extent of a cluster."""
         return max(math.frexp(float((part.high - part.low).max()))[1], -1000)
 
-    def plane_across(self, part: _Part, anchor: Floats) -> Floats:
+    def plane_across(self, part: _Part) -> Floats:
         """Plane through the center across the widest column: it splits any members that differ."""
+        anchor = self.table.rows[part.center] * np.float64(self.table.factor)
         plane = np.array([anchor, np.zeros(self.d)])
         j = int(np.argmax(part.high - part.low))
         plane[1, j] = 1.0 if part.high[j] > anchor[j] else -1.0
@@ -413,7 +417,7 @@ class _Engine:
         table, count = self.table, min(CANDIDATES, sample.members.size)
         given = (table.rows, table.factor, sample.members, sample.weight)
         scored = (table.rows, table.factor, sample.members[:SCORED], sample.weight[:SCORED])
-        place = (part.mean, math.ldexp(1.0, -self.exponent_of(part)))
+        place = (part.mean[None, :], math.ldexp(1.0, -self.exponent_of(part)))
         score, plane = np.empty(count), np.array([part.mean, part.mean])
         halves = 2 if sample.members.size * self.d * count >= 4 * _THREADED and count > 1 else 1
 
@@ -430,7 +434,7 @@ class _Engine:
         heat = self.heat(0, part.cost - float(gain.max()))
         keys = table.key[sample.members[:count]]
         drawn = int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
-        average_direction(*given, *place, drawn, plane[1])
+        average_direction(*given, *place, drawn, AVERAGES, plane)
         return drawn, plane
 
     def settle(
@@ -438,7 +442,7 @@ class _Engine:
         members: Members,
         plane: Floats,
         grid: Floats,
-        anchor: Floats,
+        center: int,
         means: Floats,
         moves: NDArray[np.bool_],
     ) -> bool:
@@ -448,8 +452,8 @@ class _Engine:
             return bool(
                 settle_pair(
                     table.rows, table.factor, members, self.weight_of(members), grid,
-                    table.spherical, anchor, SPLITS, plane, means, moves,
-                )[0]
+                    table.spherical, center, SPLITS, plane, means, moves,
+                )
             )  # fmt: skip
         before, following, total = plane.copy(), plane.copy(), np.zeros(self.d, dtype=np.int64)
         everybody = int(self.weight_of(members).sum()) if table.weight.size else members.size
@@ -466,7 +470,10 @@ class _Engine:
                 last = True
             sums[0] = total - sums[1]
             weights = np.array([everybody - moved, moved])
-            flipped = plane_between(sums, weights, grid, table.spherical, anchor, means, following)
+            flipped = plane_between(
+                table.rows, table.factor, center, sums, weights, grid, table.spherical, means,
+                following,
+            )  # fmt: skip
             if last:
                 if flipped:
                     means[:] = means[::-1].copy()
@@ -515,8 +522,7 @@ class _Engine:
         table, parts, exponent = self.table, self.parts_of(members.size), self.exponent_of(part)
         points = means.copy()
         if table.spherical:
-            to_direction(points[0])
-            to_direction(points[1])
+            to_directions(points)
         sums = np.zeros((len(parts), 2, 2), dtype=np.uint64)
         low = np.full((len(parts), 2, self.d), np.inf)
         high = np.full((len(parts), 2, self.d), -np.inf)
