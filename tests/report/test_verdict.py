@@ -111,7 +111,12 @@ def test_without_peers_the_sentence_stands_alone():
 
 @pytest.mark.parametrize(
     ("silhouette", "word", "tone"),
-    [(0.6, "clearly", "good"), (0.3, "partly", "fair"), (0.1, "hardly", "poor")],
+    [
+        (0.6, "clearly", "good"),
+        (0.496, "clearly", "good"),
+        (0.3, "partly", "fair"),
+        (0.1, "hardly", "poor"),
+    ],
 )
 def test_separation_enters_the_verdict(silhouette, word, tone):
     verdict = verdict_of(WARD, segments=segments_of(separation=silhouette))

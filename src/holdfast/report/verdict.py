@@ -86,7 +86,7 @@ def _compose_headline(segments: Entry, fractions: list[float]) -> str:
 
 
 def _name_separation(segments: Entry) -> str | None:
-    silhouette = segments["separation"][segments["k"] - 1]
+    silhouette = _silhouette(segments)
     if silhouette is None:
         return None
     if silhouette >= _CLEAR_SEPARATION:
@@ -96,11 +96,17 @@ def _name_separation(segments: Entry) -> str | None:
     return "hardly separated" if _least_found_again(segments) is None else "each found again"
 
 
+def _silhouette(segments: Entry) -> float | None:
+    """Return the mean silhouette of the cut as it is shown, so that words agree with digits."""
+    silhouette: float | None = segments["separation"][segments["k"] - 1]
+    return None if silhouette is None else round(silhouette, 2)
+
+
 def _least_found_again(segments: Entry) -> float | None:
     """Return the smallest Jaccard index of the cut, if every segment is found again."""
     found: list[float | None] = segments["stability"][segments["k"] - 1]
     known = [jaccard for jaccard in found if jaccard is not None]
-    if len(known) < len(found) or min(known) < _FOUND_AGAIN:
+    if len(known) < len(found) or round(min(known), 2) < _FOUND_AGAIN:
         return None
     return min(known)
 
@@ -176,7 +182,7 @@ def _list_findings(segments: Entry, fractions: list[float]) -> list[Entry]:
     """Describe what limits the worth of the other numbers: a giant segment, or the separation."""
     if is_giant(max(fractions)):
         return [_describe_giant(segments, fractions)]
-    silhouette = segments["separation"][segments["k"] - 1]
+    silhouette = _silhouette(segments)
     if silhouette is None:
         return []
     return [_judge_separation(segments, silhouette)]
@@ -277,7 +283,7 @@ def _number_cost(own: Entry, peer: Entry) -> Entry:
 
 
 def _number_separation(segments: Entry, fractions: list[float]) -> Entry:
-    silhouette = segments["separation"][segments["k"] - 1]
+    silhouette = _silhouette(segments)
     scale = f"from −1 to 1; clear from {_CLEAR_SEPARATION}, hardly any below {_SOME_SEPARATION}"
     if is_giant(max(fractions)):
         scale = "says little beside one segment with nearly all rows"

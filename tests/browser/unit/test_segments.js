@@ -5,6 +5,12 @@ test("a giant cluster earns no praise", () => {
   assertEqual(judgeJaccard(null, 0.3).word, "");
 });
 
+test("words agree with the digits that are shown", () => {
+  assertEqual(judgeJaccard(0.598, 0.3).word, "doubtful");
+  assertEqual(judgeJaccard(0.594, 0.3).word, "not reliable");
+  assertEqual(judgeSeparation(0.4951).word, "clear");
+});
+
 test("separation has three grades", () => {
   assertEqual(
     [0.6, 0.3, 0.1, null].map((value) => judgeSeparation(value).word),

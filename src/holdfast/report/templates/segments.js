@@ -2,9 +2,13 @@
 
 const GIANT = 0.8; // fraction of the rows; as in verdict.py
 
+// Words must agree with the two digits that the reader sees beside them.
+const asShown = (value) => Number(value.toFixed(2));
+
 // How well a cluster is found again, in words. A giant cluster is found again by any method.
-function judgeJaccard(jaccard, fraction) {
-  if (jaccard === null || jaccard === undefined) return { word: "", tone: "" };
+function judgeJaccard(measured, fraction) {
+  if (measured === null || measured === undefined) return { word: "", tone: "" };
+  const jaccard = asShown(measured);
   if (fraction >= GIANT) return { word: "says little", tone: "muted" };
   if (jaccard >= 0.85) return { word: "stable", tone: "good" };
   if (jaccard >= 0.75) return { word: "a pattern", tone: "good" };
@@ -12,8 +16,9 @@ function judgeJaccard(jaccard, fraction) {
   return { word: "not reliable", tone: "poor" };
 }
 
-function judgeSeparation(silhouette) {
-  if (silhouette === null || silhouette === undefined) return { word: "", tone: "" };
+function judgeSeparation(measured) {
+  if (measured === null || measured === undefined) return { word: "", tone: "" };
+  const silhouette = asShown(measured);
   if (silhouette >= 0.5) return { word: "clear", tone: "good" };
   if (silhouette >= 0.25) return { word: "partial", tone: "fair" };
   return { word: "hardly any", tone: "poor" };
