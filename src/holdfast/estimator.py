@@ -15,8 +15,8 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast._machine.interrupts import keep_interrupts
-from holdfast._machine.memory import explain_shortage
+from holdfast._machine.interrupts import unwrap_interrupts
+from holdfast._machine.memory import explain_memory_error
 from holdfast._machine.progress import Listener
 from holdfast._machine.warn import warn_user
 from holdfast.centers.medoids import METRICS
@@ -179,12 +179,12 @@ class HierarchicalKMedian(
         """
         before = dict(self.__dict__)
         try:
-            with keep_interrupts():
+            with unwrap_interrupts():
                 self._fit(X, sample_weight)
         except BaseException as error:
             self.__dict__ = before  # nothing half-fitted remains
             if isinstance(error, MemoryError):
-                raise explain_shortage(error, X) from error
+                raise explain_memory_error(error, X) from error
             raise
         return self
 

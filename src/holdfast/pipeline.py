@@ -7,7 +7,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.interrupts import keep_interrupts
+from holdfast._machine.interrupts import unwrap_interrupts
 from holdfast._machine.jit import read_only
 from holdfast._machine.progress import ProgressOption
 from holdfast._machine.warn import warn_user
@@ -15,7 +15,7 @@ from holdfast.centers import choose_centers
 from holdfast.centers.means import choose_means, collect_table, sort_locations
 from holdfast.centers.medoids import (
     METRICS,
-    KeyPlaces,
+    HashSortKey,
     Locations,
     choose_by_distance,
     collect_locations,
@@ -27,7 +27,7 @@ from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
 from holdfast.hierarchy.replay import SplitLocator, build_plane_locator, build_split_locator
 from holdfast.parameters import Settings
-from holdfast.rows.order import CellPlaces, RowOrder
+from holdfast.rows.order import CellSortKey, RowOrder
 from holdfast.tree import build_tree
 
 __all__ = ["Clustering", "cluster_and_order", "cluster_rows"]
@@ -69,7 +69,7 @@ def cluster_and_order(
     """Build the hierarchy as `cluster_rows` does, and keep the order of the rows."""
     if weight is not None and not weight.all():
         return _cluster_present(X, weight, settings, extent, shown)
-    with keep_interrupts():
+    with unwrap_interrupts():
         if settings.method == "tree":
             return _cluster_by_tree(X, weight, settings, extent)
         if settings.method == "medoids":
@@ -101,7 +101,7 @@ def _cluster_by_tree(
     tree = build_tree(cells, grid, seed)
     centers = choose_centers(tree, settings.epsilon, settings.max_centers, seed)
     hierarchy = build_hierarchy(centers, cells, grid, settings.max_centers)
-    return Clustering(hierarchy, RowOrder(cells.order, CellPlaces(grid), cells.n_merged == 0))
+    return Clustering(hierarchy, RowOrder(cells.order, CellSortKey(grid), cells.n_merged == 0))
 
 
 def _cluster_by_medoids(X: Rows, weight: Weights, settings: Settings) -> Clustering:
@@ -209,8 +209,8 @@ def _assemble(
         locations.start,
         settings.max_centers,
     )
-    places = KeyPlaces(found.metric, found.exponent, settings.seed)
-    return Clustering(hierarchy, RowOrder(locations.order, places, found.n_merged == 0))
+    sort_key = HashSortKey(found.metric, found.exponent, settings.seed)
+    return Clustering(hierarchy, RowOrder(locations.order, sort_key, found.n_merged == 0))
 
 
 def _cluster_present(

@@ -4,14 +4,14 @@ import itertools
 
 import pytest
 
-from holdfast._machine.interrupts import keep_interrupts
+from holdfast._machine.interrupts import unwrap_interrupts
 
 
 def raise_chain(*errors: BaseException) -> None:
     """Raise the last error, each caused by the one before."""
     for before, after in itertools.pairwise(errors):
         after.__cause__ = before
-    with keep_interrupts():
+    with unwrap_interrupts():
         raise errors[-1]
 
 

@@ -63,10 +63,10 @@ def test_a_removal_looks_at_few_rows(method, kind, monkeypatch):
     """No sort and no pass over all rows: two binary searches for each row that goes."""
     rows = np.tile(ROWS[kind], (40, 1)) + (np.arange(12_000) // 300)[:, None] * (kind == "distinct")
     model = HierarchicalKMedian(2, method=method, max_centers=2).fit(rows)
-    places = type(model._held.row_order.places)
+    sort_key = type(model._held.row_order.sort_key)
     seen, sketched = [], []
-    locate, sketch = places.of_held, Sketch.from_rows
-    monkeypatch.setattr(places, "of_held", lambda *a: seen.append(len(a[1])) or locate(*a))
+    locate, sketch = sort_key.of_fitted, Sketch.from_rows
+    monkeypatch.setattr(sort_key, "of_fitted", lambda *a: seen.append(len(a[1])) or locate(*a))
     monkeypatch.setattr(Sketch, "from_rows", lambda *a: sketched.append(len(a[0])) or sketch(*a))
     model.forget(rows[:3])
     model.forget(rows[3:5]).partial_fit(rows[:1])

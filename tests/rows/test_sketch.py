@@ -97,7 +97,9 @@ def test_missing_rows_are_named():
     with pytest.raises(ValueError, match=r"\[1.0\] \(3 to remove, 2 present\).*\[5.0\] \(1 to"):
         held - Sketch.from_rows([[1.0], [1.0], [1.0], [2.0], [5.0]])
     many = Sketch.from_rows(np.arange(10.0)[:, None])
-    with pytest.raises(ValueError, match=r"8 of the distinct rows.*and 3 more.*nothing was removed"):
+    with pytest.raises(
+        ValueError, match=r"8 of the distinct rows.*and 3 more.*nothing was removed"
+    ):
         held - many
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["keep_interrupts"]
+__all__ = ["unwrap_interrupts"]
 
 
 @contextmanager
-def keep_interrupts() -> Iterator[None]:
+def unwrap_interrupts() -> Iterator[None]:
     """Raise the KeyboardInterrupt that numba hides in a SystemError.
 
     Python handles a signal that arrives while a kernel runs when it converts the results of the

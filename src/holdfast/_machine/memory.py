@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["explain_shortage"]
+__all__ = ["explain_memory_error"]
 
 _BYTES_A_ROW = 200  # peak beyond the input; measured by benchmarks/growth.py
 _BYTES_A_VALUE = 16  # coordinates, unsorted and sorted
 
 
-def explain_shortage(error: MemoryError, X: Any) -> MemoryError:
+def explain_memory_error(error: MemoryError, X: Any) -> MemoryError:
     """Convert the failed allocation of a fit to an error with advice.
 
     Also frees the arrays of the failed fit, which would otherwise stay in memory as long as the

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.interrupts import keep_interrupts
+from holdfast._machine.interrupts import unwrap_interrupts
 from holdfast._machine.jit import read_only
 from holdfast.centers import CenterSequence
 from holdfast.centers._lineage_kernels import ancestors_among
@@ -91,7 +91,7 @@ class Hierarchy:
 
         return hierarchy_html(self)
 
-    @keep_interrupts()
+    @unwrap_interrupts()
     def cut(self, k: int) -> NDArray[np.int32]:
         """Return the labels of the partition into k clusters.
 
@@ -113,7 +113,7 @@ class Hierarchy:
         counts = np.bincount(self._ancestors(k), weights=finest, minlength=k)
         return counts.astype(np.int64)
 
-    @keep_interrupts()
+    @unwrap_interrupts()
     def linkage(self) -> NDArray[np.float64]:
         """Return the hierarchy as a SciPy linkage matrix.
 
@@ -151,7 +151,7 @@ class Hierarchy:
 
         return draw_hierarchy(self, min(n_clusters, self.n_centers), ax)
 
-    @keep_interrupts()
+    @unwrap_interrupts()
     def predict(self, X: NDArray[np.float64], k: int) -> NDArray[np.int32]:
         """Predict the labels of rows in ``cut(k)``.
 

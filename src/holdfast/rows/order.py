@@ -10,13 +10,13 @@ from holdfast._machine.jit import read_only
 from holdfast.grid.place import Grid
 from holdfast.rows._order_kernels import count_equal_rows, halve_ranges
 
-__all__ = ["CellPlaces", "Places", "RowOrder"]
+__all__ = ["CellSortKey", "RowOrder", "SortKey"]
 
 
-class Places(Protocol):
+class SortKey(Protocol):
     """The keys by which a fit sorted its rows; equal rows have equal keys."""
 
-    def of_held(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
+    def of_fitted(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
         """Keys of rows of the fit, compared as in Z-order; shape (n, any)."""
 
     def of_any(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
@@ -24,12 +24,12 @@ class Places(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class CellPlaces:
+class CellSortKey:
     """The finest cells of a grid: the keys of the tree."""
 
     grid: Grid
 
-    def of_held(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
+    def of_fitted(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
         """Coordinates of rows in the root cells."""
         return self.grid.locate(rows)
 
@@ -46,13 +46,13 @@ class RowOrder:
     ----------
     order : ndarray of shape (n,), dtype int32
         Rows of the fit; those with equal keys are adjacent.
-    places : Places
+    sort_key : SortKey
     alike : bool
         Whether rows with equal keys are always equal.
     """
 
     order: NDArray[np.int32]
-    places: Places
+    sort_key: SortKey
     alike: bool
 
     def among(self, numbers: NDArray[np.int64]) -> "RowOrder":
@@ -88,8 +88,8 @@ class RowOrder:
         ndarray of shape (m,), dtype int64
         """
         total = np.zeros(wanted.shape[0], dtype=np.int64)
-        places, possible = self.places.of_any(wanted)
-        low, high = self._search(rows, places[possible])
+        keys, possible = self.sort_key.of_any(wanted)
+        low, high = self._search(rows, keys[possible])
         counted = np.zeros(low.size, dtype=np.int64)
         weights = np.empty(0) if weight is None else weight
         count_equal_rows(
@@ -106,15 +106,15 @@ class RowOrder:
         return total
 
     def _search(
-        self, rows: NDArray[np.float64], places: NDArray[np.uint64]
+        self, rows: NDArray[np.float64], keys: NDArray[np.uint64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where in `order` each key begins and ends."""
-        low = np.zeros(2 * places.shape[0], dtype=np.int64)
+        low = np.zeros(2 * keys.shape[0], dtype=np.int64)
         high = np.full(low.size, self.order.size)
         for _ in range(self.order.size.bit_length()):
             middle = np.minimum(
                 (low + high) // 2, self.order.size - 1
             )  # in range after the end too
-            held = self.places.of_held(rows[self.order[middle]])
-            halve_ranges(low, high, held, places)
-        return low[: places.shape[0]], low[places.shape[0] :]
+            held = self.sort_key.of_fitted(rows[self.order[middle]])
+            halve_ranges(low, high, held, keys)
+        return low[: keys.shape[0]], low[keys.shape[0] :]

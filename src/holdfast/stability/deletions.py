@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from holdfast._machine.interrupts import keep_interrupts
+from holdfast._machine.interrupts import unwrap_interrupts
 from holdfast._machine.jit import read_only
 from holdfast.centers._greedy_kernels import find_champions
 from holdfast.centers._heap_kernels import empty_heap
@@ -63,7 +63,7 @@ def matched_after_deletions(
     return match_deletions(X, ks, model._settings_for(X))
 
 
-@keep_interrupts()
+@unwrap_interrupts()
 def match_deletions(
     X: NDArray[np.float64], ks: list[int], settings: Settings, *, fixed_root: bool = False
 ) -> NDArray[np.int64]:
