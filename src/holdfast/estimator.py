@@ -110,8 +110,8 @@ class HierarchicalKMedian(
     -----
     The tree takes O(n d + n log n) time at fixed precision and about 250 bytes of memory per row
     beyond the input. It treats rows closer than 2^-63 of the data's diameter as repeats, with a
-    warning. For `partial_fit` and `forget`, the estimator keeps a reference to the rows and their
-    order.
+    warning. For `partial_fit` and `forget`, the estimator keeps a reference to the rows and, for
+    the tree and medoids, their order.
 
     Do not use this estimator if clusters differ by shape or density rather than by distance. Do not
     use the tree in more than a few dimensions if a low k-median cost matters more than stability or

@@ -89,7 +89,8 @@ class ChangingRows:
         """Remove rows.
 
         The result equals a fit on the remaining rows. It is computed on the next use. Removing c
-        of n rows takes O(c log n) time.
+        of n rows takes O(c log n) time. With ``method="means"``, the first removal after `fit` also
+        sorts all rows.
 
         Parameters
         ----------
