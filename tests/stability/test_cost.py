@@ -78,7 +78,7 @@ def test_medoids_of_a_clustering_cost_at_most_its_own_centers():
     [
         (np.empty((0, 2)), [], "at least one row"),
         (np.zeros(3), [0, 0, 0], r"shape \(n, n_features\)"),
-        (np.zeros((3, 1)), [0, 0], "each of 3 rows"),
+        (np.zeros((3, 1)), [0, 0], "one value per row"),
     ],
 )
 def test_bad_rows_or_labels_are_named(rows, labels, message):

@@ -177,7 +177,7 @@ def whole_weights(weight: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
     if wrong.any():
         first = int(wrong.argmax())
         raise ValueError(
-            f"sample_weight must be integers from 0 to 2^53 for updates, because sums of fractions "
+            f"sample_weight must be integers from 0 to 2^53 to be counted, because sums of fractions "
             f"depend on their order; got {int(wrong.sum())} values that are not, the first is "
             f"{given[first]} at row {first}. Scale the weights to integers, or use fit, which "
             "accepts fractions."
