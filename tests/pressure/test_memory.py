@@ -48,7 +48,7 @@ class Block:
 def test_error_keeps_nothing_of_the_failed_fit(rows, monkeypatch):
     held, released = [], []
 
-    def run_out(*args):
+    def run_out(*args, **options):
         block = Block()
         held.append(weakref.ref(block))
         raise MemoryError
