@@ -19,6 +19,7 @@ TESTS = ROOT / "tests"
 # Each may use them, for a reason: none decides a center or a label.
 ALLOWED = {
     "hierarchy/cost.py": "sums up the costs of given centers and labels",
+    "report/choosing.py": "standard error of a difference, for a sentence",
     "report/verdict.py": "standard error of a difference, for a sentence",
     "stability/measures.py": "products of integer counts: exact",
     "stability/perturb.py": "noise that a test of stability adds to the rows",
