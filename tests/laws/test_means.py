@@ -52,6 +52,7 @@ def sample_few(monkeypatch, sample=12, scored=7, candidates=5):
     for module in (means, naive_means):
         monkeypatch.setattr(module, "SAMPLE", sample)
         monkeypatch.setattr(module, "SCORED", scored)
+        monkeypatch.setattr(module, "SCORED_VALUES", 0)
         monkeypatch.setattr(module, "CANDIDATES", candidates)
     monkeypatch.setattr(means, "_POOL", 2 * sample)
 
@@ -269,9 +270,9 @@ def test_saved_hierarchy_gives_the_same_answers(tmp_path):
     rng = np.random.default_rng(9)
     X, new = rng.normal(size=(60, 3)), rng.normal(size=(500, 3))
     for metric in ("euclidean", "cosine"):
-        hierarchy = HierarchicalKMedian(1, metric=metric).fit(X).hierarchy_
-        hierarchy.save(tmp_path / "means.holdfast")
-        loaded = load(tmp_path / "means.holdfast")
+        model = HierarchicalKMedian(1, metric=metric).fit(X)
+        model.save(tmp_path / "means.holdfast")
+        hierarchy, loaded = model.hierarchy_, load(tmp_path / "means.holdfast").hierarchy_
         for k in (2, 7, 60):
             np.testing.assert_array_equal(loaded.predict(new, k), hierarchy.predict(new, k))
             np.testing.assert_array_equal(loaded.cut(k), hierarchy.cut(k))

@@ -14,7 +14,8 @@ from oracles.naive_euclidean import Naive, uniforms
 from holdfast._machine.hash import purpose_key
 
 PROPOSE, CHOOSE = 1, 2
-SAMPLE, SCORED, CANDIDATES, SAMPLE_SPLITS, SPLITS = 4096, 512, 16, 8, 3
+SAMPLE, CANDIDATES, SAMPLE_SPLITS, SPLITS = 4096, 16, 8, 3
+SCORED, SCORED_VALUES = 512, 1 << 17
 FOLDED, FINE = 16, 12
 
 
@@ -168,7 +169,9 @@ class Means:
         """Draw a candidate by what its direction tells apart; average it over the sample."""
         centered = [(self.points[i] - cluster.mean) * stretch for i in rows]
         score = np.zeros(min(CANDIDATES, len(rows)))
-        scored = list(zip(centered, total, strict=True))[:SCORED]
+        scored = list(zip(centered, total, strict=True))[
+            : max(SCORED, SCORED_VALUES // cluster.mean.size)
+        ]
         squares = 0.0
         for difference, times in scored:
             squares += times * add_up(difference * difference)

@@ -53,7 +53,8 @@ from holdfast.grid.cells import row_keys, to_fixed_point
 __all__ = ["MeanSplits", "Table", "choose_means", "collect_table", "sort_locations"]
 
 SAMPLE = 4096
-SCORED = 512
+SCORED = 512  # members that score candidates; in few columns as many more as SCORED_VALUES hold
+SCORED_VALUES = 1 << 17
 CANDIDATES = 16
 AVERAGES = 1
 SAMPLE_SPLITS = 8
@@ -416,7 +417,8 @@ class _Engine:
         """
         table, count = self.table, min(CANDIDATES, sample.members.size)
         given = (table.rows, table.factor, sample.members, sample.weight)
-        scored = (table.rows, table.factor, sample.members[:SCORED], sample.weight[:SCORED])
+        size = max(SCORED, SCORED_VALUES // self.d)
+        scored = (table.rows, table.factor, sample.members[:size], sample.weight[:size])
         place = (part.mean[None, :], math.ldexp(1.0, -self.exponent_of(part)))
         score, plane = np.empty(count), np.array([part.mean, part.mean])
         halves = 2 if sample.members.size * self.d * count >= 4 * _THREADED and count > 1 else 1
