@@ -17,7 +17,6 @@ METHODS = {
     "medoids": {"method": "medoids"},
     "manhattan": {"method": "medoids", "metric": "manhattan"},
     "cosine": {"method": "medoids", "metric": "cosine"},
-    "means": {"method": "means"},
 }
 ROWS = {
     "distinct": RNG.standard_normal((300, 2)),
