@@ -12,7 +12,8 @@ from holdfast._machine.jit import read_only
 from holdfast._machine.progress import ProgressOption
 from holdfast._machine.warn import warn_user
 from holdfast.centers import choose_centers
-from holdfast.centers.means import choose_means, collect_table, sort_locations
+from holdfast.centers.keyed_table import collect_table, sort_locations
+from holdfast.centers.means import choose_means
 from holdfast.centers.medoids import (
     METRICS,
     HashSortKey,

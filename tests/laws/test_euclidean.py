@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import chi2, chisquare, ncx2
 
 from holdfast import HierarchicalKMedian
-from holdfast.centers import means, medoids
+from holdfast.centers import medoids
 from holdfast.centers.medoids import METRICS, choose_by_distance, collect_locations
 
 
@@ -219,8 +219,7 @@ def test_no_matrix_of_all_distances_is_held(method):
     assert peak < 8 * 4000 * 4000 / 20
 
 
-@pytest.mark.parametrize(("module", "method"), [(medoids, "medoids"), (means, "means")])
-def test_only_the_clusters_that_a_split_touched_are_scored_again(monkeypatch, module, method):
+def test_only_the_clusters_that_a_split_touched_are_scored_again(monkeypatch):
     X = np.random.default_rng(12).normal(size=(300, 2))
     scored = []
     original = medoids.score_members
@@ -229,8 +228,8 @@ def test_only_the_clusters_that_a_split_touched_are_scored_again(monkeypatch, mo
         scored.append(members.size)
         original(columns, weight, own, members, *rest)
 
-    monkeypatch.setattr(module, "score_members", record)
-    hierarchy = HierarchicalKMedian(9, method=method, max_centers=9).fit(X)
+    monkeypatch.setattr(medoids, "score_members", record)
+    hierarchy = HierarchicalKMedian(9, method="medoids", max_centers=9).fit(X)
     assert scored[:2] == [300, 300]  # for the first center, and once it is there
     for t in range(1, 9):
         sizes = hierarchy.hierarchy_.sizes(t + 1)

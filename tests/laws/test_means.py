@@ -10,8 +10,10 @@ from laws.inputs import INPUTS
 from oracles import naive_means
 
 from holdfast import HierarchicalKMedian, k_median_cost, load
-from holdfast.centers import means
-from holdfast.centers.means import choose_means, collect_table
+from holdfast.centers import proposals
+from holdfast.centers.keyed_table import collect_table
+from holdfast.centers.means import choose_means
+from holdfast.centers.proposals import Proposer
 
 EPSILONS = (0.0, 0.01, 1.0, math.inf)
 
@@ -49,12 +51,12 @@ def assert_as_defined(X, weight, epsilon, seed, spherical=False):
 
 
 def sample_few(monkeypatch, sample=12, scored=7, candidates=5):
-    for module in (means, naive_means):
+    for module in (proposals, naive_means):
         monkeypatch.setattr(module, "SAMPLE", sample)
         monkeypatch.setattr(module, "SCORED", scored)
         monkeypatch.setattr(module, "SCORED_VALUES", 0)
         monkeypatch.setattr(module, "CANDIDATES", candidates)
-    monkeypatch.setattr(means, "_POOL", 2 * sample)
+    monkeypatch.setattr(proposals, "_POOL", 2 * sample)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -93,13 +95,13 @@ def test_samples_are_the_distinct_members_with_the_smallest_keys(monkeypatch):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 2))[rng.integers(400, size=900)]
     weight = rng.integers(1, 4, size=900).astype(float)
-    propose, seen = means._Engine.propose, []
+    propose, seen = Proposer.propose, []
 
-    def recorded(engine, members, part, pool):
+    def recorded(proposer, members, part, pool):
         seen.append((members, pool))
-        return propose(engine, members, part, pool)
+        return propose(proposer, members, part, pool)
 
-    monkeypatch.setattr(means._Engine, "propose", recorded)
+    monkeypatch.setattr(Proposer, "propose", recorded)
     table = collect_table(X, weight, False, 0)
     choose_means(table, 0.01, 60, 0)
     assert len(seen) == 119
@@ -115,14 +117,14 @@ def test_a_row_outside_the_sample_changes_no_candidate(monkeypatch):
     X = np.random.default_rng(2).normal(size=(3000, 3))
     keys = collect_table(X, None, False, 0).key
     drawn = []
-    draw = means._Engine.draw_direction
+    draw = Proposer.draw_direction
 
-    def recorded(engine, part, sample):
-        found = draw(engine, part, sample)
-        drawn[-1].append(engine.table.key[sample.members].tolist())
+    def recorded(proposer, part, sample):
+        found = draw(proposer, part, sample)
+        drawn[-1].append(proposer.table.key[sample.members].tolist())
         return found
 
-    monkeypatch.setattr(means._Engine, "draw_direction", recorded)
+    monkeypatch.setattr(Proposer, "draw_direction", recorded)
     outside = np.argsort(keys)[64:]
     for removed in (None, *outside[:5]):
         drawn.append([])
@@ -143,7 +145,7 @@ def test_order_of_rows_and_threads_change_no_bit(spherical, monkeypatch):
     np.testing.assert_array_equal(whole.label[order], mixed.label)
     np.testing.assert_array_equal(X[whole.center], X[order][mixed.center])
     for threaded, cores in ((1 << 10, 2), (1 << 10, 7), (1 << 40, 3)):
-        monkeypatch.setattr(means, "_THREADED", threaded)
+        monkeypatch.setattr(proposals, "_THREADED", threaded)
         monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
         assert_equal(fit(X, k=60, spherical=spherical), whole)
 

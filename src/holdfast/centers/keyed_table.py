@@ -1,0 +1,101 @@
+"""Rows as means read them: where they are, with a key each, and weights that are counted."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._machine.jit import read_only
+from holdfast.centers._distance_kernels import unit_rows
+from holdfast.grid.cells import row_keys, to_fixed_point
+
+__all__ = ["Table", "collect_table", "sort_locations"]
+
+_LARGE = 900  # exponents of values that are left as they are
+_WEIGHT_BITS = 36
+_MOST_COUNTED = 1 << 40
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a fit.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, n_features), dtype float64 or float32
+        Read-only and C-contiguous; of length 1 each for the cosine distance.
+    exponent : int
+        Values are those of `rows` times 2 to this power: 0 but for extreme ones.
+    weight : ndarray of shape (n,), dtype int64
+        Positive; empty where every row counts once.
+    weight_unit : float
+    key : ndarray of shape (n,), dtype uint64
+        Hash of the seed and the content.
+    spherical : bool
+        Whether distances are cosine distances.
+    """
+
+    rows: NDArray[np.floating]
+    exponent: int
+    weight: NDArray[np.int64]
+    weight_unit: float
+    key: NDArray[np.uint64]
+    spherical: bool
+
+    @property
+    def factor(self) -> float:
+        """What values are multiplied by."""
+        return math.ldexp(1.0, self.exponent)
+
+    @property
+    def total(self) -> int:
+        """Weight of all rows, in units."""
+        return int(self.weight.sum()) if self.weight.size else self.rows.shape[0]
+
+
+def collect_table(
+    X: NDArray[np.floating], weight: NDArray[np.float64] | None, spherical: bool, seed: int
+) -> Table:
+    """Key the rows and count their weights; rows are copied for the cosine distance only."""
+    largest = math.frexp(float(max(X.max(), -X.min())))[1]
+    exponent = 0
+    if spherical:
+        X = unit_rows(X)
+    elif largest > _LARGE:
+        exponent = _LARGE - largest
+    elif largest < -_LARGE:
+        exponent = -_LARGE - largest
+    counts, unit = np.empty(0, dtype=np.int64), 1.0
+    if weight is not None and (weight != 1.0).any():
+        counts, unit = _count_weights(weight)
+    rows = read_only(np.ascontiguousarray(X))
+    return Table(rows, exponent, counts, unit, row_keys(rows, seed), spherical)
+
+
+def _count_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+    """Weights as integers, so that sums are exact in any order.
+
+    Whole weights of at most 2^40 in all stay as they are. Others are rounded to multiples of a
+    power of two, about 2^-36 times their total, and to one of it at least.
+    """
+    scaled, unit = to_fixed_point(weight)
+    counts = scaled.astype(np.int64)
+    spare = int(counts.sum()).bit_length() - _WEIGHT_BITS
+    if spare <= 0 or (unit == 1.0 and int(counts.sum()) <= _MOST_COUNTED):
+        return counts, unit
+    shift = max(spare, 0)
+    return np.maximum((counts + (1 << (shift - 1))) >> shift, 1), math.ldexp(unit, shift)
+
+
+def sort_locations(table: Table, exhausted: bool) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Rows in the order of keys, equal ones by row number; where each location begins, the end.
+
+    Of no use before each location has a cluster of its own: nothing is sorted then.
+    """
+    if not exhausted:
+        return np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int32)
+    order = np.argsort(table.key, kind="stable").astype(np.int32)
+    key = table.key[order]
+    start = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    return order, np.append(start, order.size).astype(np.int32)
