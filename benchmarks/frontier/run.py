@@ -8,6 +8,7 @@ import argparse
 import importlib.util
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # for inputs
@@ -42,6 +43,9 @@ def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace
     )
     parser.add_argument("--data", default="", metavar="NAME;...", help="only these, no report")
     parser.add_argument("--methods", default="", metavar="NAME;...", help="only these, no report")
+    parser.add_argument(
+        "--update", action="store_true", help="report, with the rest as frontier.csv has it"
+    )
     parser.add_argument(
         "--report", action="store_true", help="measure nothing: report what frontier.csv has"
     )
@@ -127,7 +131,7 @@ def main() -> int:
         except KeyboardInterrupt:
             print(f"\nInterrupted. Finished cells are in {store.folder}; run again to continue.")
             return INTERRUPTED
-        if options.data or options.methods:
+        if (options.data or options.methods) and not options.update:
             return 0
         others = [
             c
@@ -137,6 +141,9 @@ def main() -> int:
         ]
         found = [one for cell in others if cell not in work and (one := store.read(cell))]
         table = tabulate([*stored, *found])
+        if options.update:
+            kept = read_table(output / "frontier.csv")
+            table = replace(table, entries={**kept.entries, **table.entries})
     names = write_report(output, table)
     if output == HERE:
         fill_docs(DOCS, table)
