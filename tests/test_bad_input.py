@@ -261,7 +261,8 @@ def test_values_near_the_largest_double_are_clustered_if_their_cost_fits():
     assert np.isfinite(model.hierarchy_.costs).all()
     np.testing.assert_array_equal(model.predict(rows), model.labels_)
     # A new row farther away than any double can tell.
-    assert model.predict([[-1.79e308], [1.79e308]]).tolist() == [0, 0]
+    with pytest.warns(UserWarning, match="2 of 2 rows lie outside"):
+        assert model.predict([[-1.79e308], [1.79e308]]).tolist() == [0, 0]
 
 
 def test_equal_rows_of_the_largest_double():

@@ -32,6 +32,7 @@ CONFIGURATIONS = {
     "few candidates": {"method": "medoids", "max_candidates": 7, "max_centers": 5},
 }
 over_configurations = pytest.mark.parametrize("name", CONFIGURATIONS)
+pytestmark = pytest.mark.filterwarnings("ignore:.*outside all cells")
 
 
 def check_same(found: HierarchicalKMedian, expected: HierarchicalKMedian) -> None:
@@ -139,14 +140,6 @@ def test_labels_speak_of_rows():
     np.testing.assert_array_equal(model.predict(model.rows_), model.labels_)
     np.testing.assert_array_equal(model.rows_[model.center_indices_], model.cluster_centers_)
     assert model.rows_[-1].tolist() == [100.0, 100.0]
-
-
-def test_rows_given_may_change_afterwards():
-    rows = ROWS.copy()
-    model = HierarchicalKMedian(3, method="tree").fit(rows)
-    rows[:] = 0.0
-    model.forget(ROWS[:5])
-    check_equals_fit(model, ROWS[5:])
 
 
 def test_weights_of_a_fit_count_on():
