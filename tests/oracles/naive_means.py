@@ -14,7 +14,8 @@ from oracles.naive_euclidean import Naive, uniforms
 from holdfast._machine.hash import purpose_key
 
 PROPOSE, CHOOSE = 1, 2
-SAMPLE, CANDIDATES, SAMPLE_SPLITS, SPLITS = 4096, 16, 8, 3
+SAMPLE, CANDIDATES, SAMPLE_SPLITS, SPLITS = 4096, 16, 32, 3
+AVERAGES, AVERAGED_VALUES = 8, 1 << 18
 SCORED, SCORED_VALUES = 512, 1 << 17
 FOLDED, FINE = 16, 12
 
@@ -192,10 +193,13 @@ class Means:
         keys, weight = self.keys[rows[: score.size]], np.array(total[: score.size], float)
         heat = self.heat(0, cluster.cost - gain.max())
         drawn = race(keys, PROPOSE, gain, weight, score > 0.0, heat)
-        normal = np.zeros(cluster.mean.size)
-        for difference, times in zip(centered, total, strict=True):
-            normal += times * add_up(difference * centered[drawn]) * difference
-        return keys[drawn], normal * power_below(float(np.abs(normal).max() or 1.0))
+        direction = centered[drawn] * power_below(float(np.abs(centered[drawn]).max() or 1.0))
+        for _ in range(max(1, min(AVERAGES, AVERAGED_VALUES // (len(rows) * direction.size)))):
+            average = np.zeros(direction.size)
+            for difference, times in zip(centered, total, strict=True):
+                average += times * add_up(difference * direction) * difference
+            direction = average * power_below(float(np.abs(average).max() or 1.0))
+        return keys[drawn], direction
 
     def propose(self, cluster: Cluster) -> None:
         members, anchor = cluster.members, self.points[cluster.center]

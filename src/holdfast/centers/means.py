@@ -8,9 +8,9 @@ A proposal, from what is sampled to what is not:
 1. The sample: the distinct members with the smallest keys, at most 4,096.
 2. The first 16 of them are candidates. A candidate's direction leads from the mean of the cluster
    to it; its score is the sum of squares that the plane through the mean, across that direction,
-   tells apart in the sample. One is drawn by its score, and its direction is averaged once over the
+   tells apart in the sample. One is drawn by its score, and its direction is averaged over the
    sample. Both sides of the plane have members in any number of dimensions.
-3. The plane settles on the sample: at most 8 times it moves half way between the means of its sides.
+3. The plane settles on the sample: at most 32 times it moves half way between the means of its sides.
 4. It settles on all members: 3 splits. The sides of the last one are the proposal.
 
 Clusters keep the names of their centers: the part with the center keeps the name, the other part is

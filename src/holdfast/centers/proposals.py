@@ -35,8 +35,9 @@ SAMPLE = 4096
 SCORED = 512  # members that score candidates; in few columns as many more as SCORED_VALUES hold
 SCORED_VALUES = 1 << 17
 CANDIDATES = 16
-AVERAGES = 1
-SAMPLE_SPLITS = 8
+AVERAGES = 8  # of a direction; in large samples as many as AVERAGED_VALUES hold, at least one
+AVERAGED_VALUES = 1 << 18
+SAMPLE_SPLITS = 32
 SPLITS = 3
 
 _POOL = 4 * SAMPLE  # members kept in the order of their keys, for the samples of later parts
@@ -259,7 +260,8 @@ class Proposer:
         heat = self.heat(0, part.cost - float(gain.max()))
         keys = table.key[sample.members[:count]]
         drawn = int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
-        average_direction(*given, *place, drawn, AVERAGES, plane)
+        times = max(1, min(AVERAGES, AVERAGED_VALUES // (sample.members.size * self.d)))
+        average_direction(*given, *place, drawn, times, plane)
         return drawn, plane
 
     def settle(
