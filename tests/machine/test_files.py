@@ -1,11 +1,15 @@
-"""Files are whole or not there."""
+"""Files are whole or not there; pipes are read to their end, unless a signal comes."""
 
+import io
 import os
+import signal
 import stat
+import sys
+import threading
 
 import pytest
 
-from holdfast._machine.files import write_whole
+from holdfast._machine.files import read_pipe, write_whole
 
 
 def test_writes_and_replaces(tmp_path):
@@ -38,3 +42,47 @@ def test_permissions_follow_the_umask(tmp_path):
     finally:
         os.umask(mask)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_pipes_are_read_to_their_end():
+    content = bytes(range(256)) * 10_000  # more than a pipe holds
+    reading, writing = os.pipe()
+
+    def write():
+        with os.fdopen(writing, "wb") as file:
+            file.write(content)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with os.fdopen(reading, "rb") as file:
+        assert read_pipe(file) == content
+    writer.join()
+    assert read_pipe(io.BytesIO(b"in memory")) == b"in memory"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such signals")
+def test_a_signal_that_does_not_wake_the_reader_is_handled_nevertheless():
+    class Requested(Exception):
+        pass
+
+    def stop(number, frame):
+        raise Requested
+
+    def send():  # to this thread: a read of the main thread goes on, as it does just before it waits
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+
+    reading, writing = (os.fdopen(*end) for end in zip(os.pipe(), ("rb", "wb"), strict=True))
+    sender = threading.Timer(0.1, send)
+    give_up = threading.Timer(60.0, writing.close)  # else a failure would hang
+    before = signal.signal(signal.SIGUSR1, stop)
+    try:
+        with reading, writing:
+            sender.start()
+            give_up.start()
+            with pytest.raises(Requested):
+                read_pipe(reading)
+            assert not writing.closed
+    finally:
+        give_up.cancel()
+        sender.join()
+        signal.signal(signal.SIGUSR1, before)

@@ -1,12 +1,39 @@
-"""Files that are written completely or not at all."""
+"""Files that are written completely or not at all; pipes that are read to their end."""
 
+import io
 import os
+import select
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["write_whole"]
+__all__ = ["read_pipe", "write_whole"]
+
+_TURN_SECONDS = 0.2
+_TURN_BYTES = 1 << 20
+
+
+def read_pipe(file: IO[bytes]) -> bytes:
+    """Read a pipe to its end; signals are handled meanwhile, whenever they come.
+
+    ``file.read()`` does not see a signal that comes just before it waits, or in another thread, and
+    waits on. This waits in short turns, and Python handles signals between them.
+    """
+    try:
+        handle = file.fileno()
+    except io.UnsupportedOperation:  # in memory
+        return file.read()
+    if os.name == "nt":  # which cannot wait for pipes
+        return file.read()
+    parts: list[bytes] = []
+    while True:
+        while not select.select([handle], [], [], _TURN_SECONDS)[0]:
+            pass
+        part = os.read(handle, _TURN_BYTES)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any]) -> None:

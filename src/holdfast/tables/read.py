@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from holdfast._machine.files import read_pipe
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.tables.errors import (
     MissingFile,
@@ -174,7 +175,7 @@ def _open(path: str, *, whole: bool = True) -> Iterator[IO[bytes]]:
     if path == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise TableError("standard input is a terminal; pipe a table into it.")
-        yield io.BytesIO(sys.stdin.buffer.read())
+        yield io.BytesIO(read_pipe(sys.stdin.buffer))
         return
     try:
         file = Path(path).open("rb")  # noqa: SIM115 - closed below, errors of opening told here
@@ -187,7 +188,7 @@ def _open(path: str, *, whole: bool = True) -> Iterator[IO[bytes]]:
     with file:
         if not whole and not file.seekable():
             raise TableError(f"{path} is a pipe, which cannot be read in parts; give a file.")
-        yield file if file.seekable() else io.BytesIO(file.read())
+        yield file if file.seekable() else io.BytesIO(read_pipe(file))
 
 
 class _Watched(io.RawIOBase):
