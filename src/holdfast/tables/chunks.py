@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.tables.errors import TableError, TextError
 from holdfast.tables.read import PART_ROWS, read_parts
 
 __all__ = ["CHUNK_ROWS", "Chunk", "Source", "check_finite", "check_like", "open_source", "to_chunk"]
@@ -99,8 +100,11 @@ class Source:
         columns = self.columns
         if columns is not None and self.sample_weight is not None:
             columns = (*columns, self.sample_weight)
-        for part in read_parts(path, columns=columns, part_rows=self.chunk_rows):
-            yield part.data
+        try:
+            for part in read_parts(path, columns=columns, part_rows=self.chunk_rows):
+                yield part.data
+        except TextError as error:
+            raise TableError(f"{error.found} {error.instead}") from None
 
     def _convert(self, place: str, batch: Any) -> Chunk:
         if isinstance(batch, tuple) and len(batch) == 2:

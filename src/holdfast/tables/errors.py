@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Self
 
 __all__ = [
     "MissingFile",
     "Notify",
     "TableError",
+    "TextError",
     "WriteError",
     "count",
     "describe_reason",
@@ -28,6 +30,33 @@ class TableError(ValueError):
     Parameters of the caller stand in backticks, such as `encoding='latin-1'`, so that the command
     line can show them as options.
     """
+
+
+class TextError(TableError):
+    """A text file is not written as its `TextFormat` says.
+
+    Parameters
+    ----------
+    found : str
+        What was found.
+    advice : str
+        What to do where a caller sets the format.
+    instead : str
+        What to do where no caller can: from Python, files are read in the usual format.
+    """
+
+    def __init__(self, found: str, advice: str, instead: str) -> None:
+        super().__init__(f"{found} {advice}")
+        self.found, self.instead = found, instead
+
+    @classmethod
+    def of_encoding(cls, found: str) -> Self:
+        """Create the error for text in another encoding."""
+        return cls(
+            found,
+            "Set its encoding, for example `encoding='latin-1'` or `encoding='cp1252'`.",
+            "Convert the file to UTF-8, or use `holdfast fit --chunked --encoding`.",
+        )
 
 
 class MissingFile(TableError, FileNotFoundError):
@@ -74,13 +103,12 @@ def explain_reading(source: str) -> Iterator[None]:
     except TableError:
         raise
     except UnicodeError:
-        raise TableError(
-            f"{source} is not in the expected encoding. Set it, for example `encoding='latin-1'` "
-            "or `encoding='cp1252'`."
-        ) from None
+        raise TextError.of_encoding(f"{source} is not in the expected encoding.") from None
     except (SyntaxError, tokenize.TokenError):  # np.load, of a header that is no dictionary
         raise TableError(f"{source} cannot be read: its .npy header is damaged.") from None
     except (pa.ArrowException, ValueError, EOFError, OSError, zlib.error) as error:
+        if "invalid UTF8" in str(error):
+            raise TextError.of_encoding(f"{source} cannot be read: it is not UTF-8.") from None
         raise TableError(f"{source} cannot be read: {_rephrase(error)}") from None
 
 
@@ -109,9 +137,4 @@ def _rephrase(error: Exception) -> str:
         return "it holds Python objects, not numbers. Save it as a numeric array."
     if "straddling object" in text:
         return "a quoted value does not end, or a line is longer than 1 MB. Check the quotes."
-    if "invalid UTF8" in text:
-        return (
-            "it is not UTF-8. Set its encoding, for example `encoding='latin-1'` or "
-            "`encoding='cp1252'`."
-        )
     return text.rstrip(".") + "."

@@ -17,6 +17,7 @@ from holdfast.tables.errors import (
     MissingFile,
     Notify,
     TableError,
+    TextError,
     describe_reason,
     explain_reading,
     ignore,
@@ -413,7 +414,4 @@ def _check_shape(data: "pa.Table", source: str, kind: str) -> None:
     if kind in _TEXT:
         broken = [f.name for f in data.schema if pa.types.is_binary(f.type)]
         if broken:
-            raise TableError(
-                f"{source} is not UTF-8 (column {list_names(broken)}). Set its encoding, for "
-                "example `encoding='latin-1'` or `encoding='cp1252'`."
-            )
+            raise TextError.of_encoding(f"{source} is not UTF-8 (column {list_names(broken)}).")

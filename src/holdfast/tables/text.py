@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.tables.errors import TableError, list_names
+from holdfast.tables.errors import TableError, TextError, list_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,9 +47,11 @@ def check_text(head: bytes, source: str, text: TextFormat, tabs: bool) -> None:
         ) from None
     wide = text.encoding.lower().replace("-", "").replace("_", "").startswith(("utf16", "utf32"))
     if b"\0" in head and not wide:
-        raise TableError(
-            f"{source} has NUL bytes, so it is not plain text. If it is UTF-16, add "
-            "`encoding='utf-16'`; otherwise check how it was made."
+        raise TextError(
+            f"{source} has NUL bytes, so it is not plain text.",
+            "If it is UTF-16, add `encoding='utf-16'`; otherwise check how it was made.",
+            "If it is UTF-16, convert it to UTF-8, or use `holdfast fit --chunked --encoding "
+            "utf-16`; otherwise check how it was made.",
         )
     _check_header(head, source, text, _choose_separator(text, tabs))
 
@@ -204,8 +206,10 @@ def _check_header(head: bytes, source: str, text: TextFormat, separator: str) ->
         return
     for other, written in ((";", ";"), ("\t", "tab"), ("|", "|"), (",", ",")):
         if other in line:
-            raise TableError(
+            raise TextError(
                 f"{source} has one column, called {line[:60]!r}: its columns seem to be separated "
-                f"by {written!r}. Add `separator={written!r}`"
-                + (" (and `decimal=','` if numbers look like 1,5)." if other == ";" else ".")
+                f"by {written!r}.",
+                f"Add `separator={written!r}`"
+                + (" (and `decimal=','` if numbers look like 1,5)." if other == ";" else "."),
+                "Separate them by commas, or use `holdfast fit --chunked --separator`.",
             )
