@@ -54,7 +54,7 @@ def test_noise_is_no_cluster(holdfast, folder):
         (["old.csv", "short.csv"], "name the column that identifies rows with --id"),
         (["old.csv", "none.csv"], "there is no file"),
         (["old.csv", "twice.csv", "--id", "id"], "must identify each row; a occurs 2 times"),
-        (["old.csv", "other.csv", "--id", "id"], "no id in common"),
+        (["old.csv", "other.csv", "--id", "id"], "no id in common in column id, such as a and x"),
         (["old.csv", "plain.csv", "--id", "id"], "no column cluster_... in common"),
         (["-", "-"], "only one"),
     ],

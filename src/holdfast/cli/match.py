@@ -123,6 +123,7 @@ def _match_column(
         )
     if old_ids.dtype.kind != new_ids.dtype.kind:
         old_ids, new_ids = old_ids.astype(np.str_), new_ids.astype(np.str_)
+    _check_common(before, after, name, id, old_ids[old_present], new_ids[new_present])
     plain: Any = noise
     if noise is not None and old_labels.dtype.kind in "iu":
         try:
@@ -141,6 +142,31 @@ def _match_column(
     whole[new_present] = found
     summary = _summarise(old_labels[old_present], found, old_ids[old_present], new_ids[new_present])
     return pa.array(whole, mask=~new_present), summary
+
+
+def _check_common(
+    before: "DataTable",
+    after: "DataTable",
+    name: str,
+    id: str | None,
+    old_ids: "NDArray[Any]",
+    new_ids: "NDArray[Any]",
+) -> None:
+    """Check that some row has a label in both tables."""
+    import numpy as np
+
+    if np.isin(new_ids, old_ids).any():
+        return
+    if id is None:
+        raise InputError(
+            f"no row has a label in column {name} of both {before.source} and {after.source}. If "
+            "their order differs, name the column that identifies rows with --id."
+        )
+    raise InputError(
+        f"the labeled rows of {before.source} and {after.source} have no id in common in column "
+        f"{id}, such as {old_ids[0]} and {new_ids[0]}; expected ids of the same rows. Check both "
+        "tables, or name another column with --id."
+    )
 
 
 def _labels(table: "DataTable", name: str) -> "tuple[NDArray[Any], NDArray[np.bool_]]":
