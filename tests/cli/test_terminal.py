@@ -45,18 +45,45 @@ class Screen:
         return [line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()]
 
 
+class PatientBar(console._Bar):
+    """A bar that lets the work go on only when it has drawn what it was told, however fast that is."""
+
+    def __init__(self, what):
+        self.turns, self.turned = 0, threading.Condition()
+        super().__init__(what)
+
+    def _describe_left(self):
+        with self.turned:
+            self.turns += 1
+            self.turned.notify_all()
+        return super()._describe_left()
+
+    def _wait_until_drawn(self):
+        # A turn may have begun before; the next one is whole when the one after it begins.
+        with self.turned:
+            wanted = self.turns + 3
+            assert self.turned.wait_for(lambda: self.turns >= wanted, 60.0), "nothing is drawn"
+
+    def __call__(self, what, done, total):
+        before = self._what, self._describe_share()
+        super().__call__(what, done, total)
+        if before != (self._what, self._describe_share()):
+            self._wait_until_drawn()
+
+    def _describe_share(self):
+        return f"{100.0 * self._done / self._total:.0f}" if self._total else None
+
+    def close(self):
+        self._wait_until_drawn()
+        super().close()
+
+
 @pytest.fixture
 def on_terminal(folder, monkeypatch):
-    """Run the program on a terminal, with bars that wait for nothing."""
+    """Run the program on a terminal, with bars that show every step and every percent."""
     monkeypatch.setattr(console, "_QUIET_SECONDS", 0.0)
-    monkeypatch.setattr(console, "_TICK_SECONDS", 0.01)
-    close = console._Bar.close
-
-    def close_late(self):
-        self._thread.join(0.3)  # it is drawn once more, however short the work was
-        close(self)
-
-    monkeypatch.setattr(console._Bar, "close", close_late)
+    monkeypatch.setattr(console, "_TICK_SECONDS", 0.001)
+    monkeypatch.setattr(console, "_Bar", PatientBar)
 
     def run(*arguments):
         with monkeypatch.context() as patch:
@@ -160,6 +187,7 @@ def test_experiments_tell_the_time_left(on_terminal, folder, monkeypatch):
     from holdfast._machine import progress as lines_of_library
 
     monkeypatch.setattr(lines_of_library, "_QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(lines_of_library, "_SECONDS_BETWEEN", {True: 0.0, False: 0.0})
     lines = on_terminal(
         "reproduce", "--quick", "--panels", "clusterability", "--out", "r", "--jobs", 1
     )

@@ -151,7 +151,12 @@ class _Bar:
         )
         screen = Screen(file=sys.stderr)
         with Progress(
-            *columns, console=screen, transient=True, redirect_stdout=False, redirect_stderr=False
+            *columns,
+            console=screen,
+            transient=True,
+            auto_refresh=False,  # this thread draws; a second one is not needed
+            redirect_stdout=False,
+            redirect_stderr=False,
         ) as progress:
             task = progress.add_task(self._what, total=None, left="")
             while True:
@@ -161,6 +166,7 @@ class _Bar:
                     completed=self._done,
                     total=self._total,
                     left=self._describe_left(),
+                    refresh=True,
                 )
                 if self._over.wait(_TICK_SECONDS):
                     return
