@@ -53,7 +53,7 @@ COMMANDS = {
     ),
     "reproduce": (
         [*PROGRAM, "reproduce", "--quick", "--panels", "clnss", "--jobs", "2", "--out", "out"],
-        "out/cells/*/*.json",
+        "out/cells/*.json",
         1.0,
     ),
     "fit": (
