@@ -292,7 +292,7 @@ def test_model_without_rows_says_so():
     check_equals_fit(few, ROWS)
     stored = HierarchicalKMedian(3, method="tree").fit(ROWS)
     del stored._held  # as a file without rows leaves it
-    check_untouched(stored, lambda: stored.partial_fit(ROWS), ValueError, "stored without them")
+    check_untouched(stored, lambda: stored.partial_fit(ROWS), ValueError, "saved without its rows")
 
 
 def test_names_of_columns_are_kept_and_checked():

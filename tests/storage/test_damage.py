@@ -23,7 +23,7 @@ def assert_damaged(path, content: bytes, problem: str = "") -> None:
         holdfast.load(path)
     message = str(caught.value)
     assert message.startswith(f"{path} cannot be loaded: ")
-    assert message.endswith((". Restore a copy of it, or make it again.", "to read it."))
+    assert message.endswith((". Restore a copy of the file, or create it again.", "to read it."))
     assert problem in message
 
 
