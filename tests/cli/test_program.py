@@ -16,8 +16,20 @@ from holdfast.cli import app
 PROGRAM = Path(sys.executable).with_name("holdfast")
 
 
+STARTED: list[subprocess.Popen] = []
+
+
+@pytest.fixture(autouse=True)
+def _leave_no_program():
+    """End what a failed test left running: its pipes would warn in the middle of a later test."""
+    yield
+    while STARTED:
+        with STARTED.pop() as process:
+            process.kill()
+
+
 def start(*arguments: object, **options) -> subprocess.Popen:
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [PROGRAM, *map(str, arguments)],
         stdin=options.pop("stdin", subprocess.DEVNULL),
         stdout=options.pop("stdout", subprocess.PIPE),
@@ -25,6 +37,8 @@ def start(*arguments: object, **options) -> subprocess.Popen:
         text=True,
         **options,
     )
+    STARTED.append(process)
+    return process
 
 
 def run(*arguments: object, **options) -> tuple[int, str, str]:
