@@ -112,24 +112,47 @@ def test_samples_are_the_distinct_members_with_the_smallest_keys(monkeypatch):
         np.testing.assert_array_equal(pool.weight[:12], total)
 
 
-def test_a_row_outside_the_sample_changes_no_candidate(monkeypatch):
-    sample_few(monkeypatch, sample=64, scored=64, candidates=16)
-    X = np.random.default_rng(2).normal(size=(3000, 3))
-    keys = collect_table(X, None, False, 0).key
-    drawn = []
-    draw = Proposer.draw_direction
+def first_draw(monkeypatch, X, spherical, seed):
+    """Keys of the candidates for the first split, and of the one drawn.
+
+    Without a preference (epsilon = inf) only keys decide over the draw, no mean and no cost.
+    """
+    draw, seen = Proposer.draw_direction, []
 
     def recorded(proposer, part, sample):
-        found = draw(proposer, part, sample)
-        drawn[-1].append(proposer.table.key[sample.members].tolist())
-        return found
+        drawn, plane = draw(proposer, part, sample)
+        keys = proposer.table.key[sample.members].tolist()
+        seen.append((keys, keys[drawn]))
+        return drawn, plane
 
-    monkeypatch.setattr(Proposer, "draw_direction", recorded)
-    outside = np.argsort(keys)[64:]
-    for removed in (None, *outside[:5]):
-        drawn.append([])
-        fit(X if removed is None else np.delete(X, removed, axis=0), k=2)
-    assert all(found[0] == drawn[0][0] for found in drawn)
+    with monkeypatch.context() as patched:
+        patched.setattr(Proposer, "draw_direction", recorded)
+        fit(X, epsilon=math.inf, k=2, seed=seed, spherical=spherical)
+    return seen[0]
+
+
+@pytest.mark.parametrize("spherical", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 1e-160, 1e150, 1e-305, 1e305])
+def test_a_row_outside_the_sample_changes_no_key_and_no_draw(scale, spherical, monkeypatch):
+    """Not even the single largest one, whose exponent decides how extreme rows are scaled."""
+    sample_few(monkeypatch, sample=64, scored=64, candidates=16)
+    X = np.random.default_rng(2).uniform(-0.9, 0.9, size=(3000, 3))
+    X[7] = 37.0, -21.0, 5.0
+    X *= scale
+    drawn = set()
+    for seed in range(12):
+        key = collect_table(X, None, spherical, seed).key
+        outside = np.argsort(key)[64:]
+        if 7 not in outside:
+            continue
+        whole = first_draw(monkeypatch, X, spherical, seed)
+        drawn.add(whole[0].index(whole[1]))
+        for removed in (7, *outside[:3]):
+            less = np.delete(X, removed, axis=0)
+            left = collect_table(less, None, spherical, seed)
+            np.testing.assert_array_equal(left.key, np.delete(key, removed))
+            assert first_draw(monkeypatch, less, spherical, seed) == whole
+    assert len(drawn) > 3
 
 
 @pytest.mark.parametrize("spherical", [False, True])
