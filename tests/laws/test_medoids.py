@@ -1,4 +1,4 @@
-"""The Euclidean cost against its definition, and against the exact law of its first centers."""
+"""Medoids against their definition, and against the exact law of its first centers."""
 
 import math
 import os
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from laws.families import FAMILIES, make_rows
 from models import build_model
-from oracles import naive_euclidean
+from oracles import naive_medoids
 from scipy.spatial.distance import cdist
 from scipy.stats import chi2, chisquare, ncx2
 
@@ -27,8 +27,8 @@ def fit_both(X, epsilon, metric, seed, weight=None):
     of_row = np.empty(len(X), int)
     of_row[locations.order] = np.repeat(np.arange(locations.weight.size), np.diff(locations.start))
     scale = np.ldexp(1.0, exponent)
-    D = naive_euclidean.distances(X[locations.first_rows] / scale, metric)
-    naive = naive_euclidean.run(
+    D = naive_medoids.distances(X[locations.first_rows] / scale, metric)
+    naive = naive_medoids.run(
         D, locations.weight, locations.key, epsilon, locations.weight.size, seed
     )
     naive.costs = [cost * scale for cost in naive.costs]
@@ -65,16 +65,16 @@ def test_greedy_takes_a_best_candidate_in_every_round(family):
         hierarchy, _, of_row = fit_both(X, 0.0, "euclidean", number)
         locations = np.unique(of_row).size
         first = np.array([np.flatnonzero(of_row == i)[0] for i in range(locations)])
-        D = naive_euclidean.distances(X[first], "euclidean")
+        D = naive_medoids.distances(X[first], "euclidean")
         weight = np.bincount(of_row).astype(float)
         cluster, own = np.zeros(locations, int), None
         free = np.ones(locations, bool)
         for t in range(locations):
             x = of_row[hierarchy.center_indices[t]]
-            after = naive_euclidean.costs_after(D, weight, cluster, own)
+            after = naive_medoids.costs_after(D, weight, cluster, own)
             assert free[x]
             assert after[x] <= after[free].min() + 1e-9 * D.max() * weight.sum()
-            cluster, own = naive_euclidean.take(D, cluster, own, x, t)
+            cluster, own = naive_medoids.take(D, cluster, own, x, t)
             free[x] = False
 
 
@@ -116,18 +116,18 @@ def nine_rows(number: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(("metric", "number"), LAWS)
 def test_first_two_centers_follow_the_exact_law(metric, number):
     X, weight = nine_rows(number)
-    D = naive_euclidean.distances(X, metric)
+    D = naive_medoids.distances(X, metric)
     counts = draw_pairs(X, weight, EPSILON, metric)
-    assert p_value(counts, naive_euclidean.law_of_two(D, weight, EPSILON)) > ALPHA
-    assert p_value(counts, naive_euclidean.law_of_two(D, weight, 1.1 * EPSILON)) < ALPHA
+    assert p_value(counts, naive_medoids.law_of_two(D, weight, EPSILON)) > ALPHA
+    assert p_value(counts, naive_medoids.law_of_two(D, weight, 1.1 * EPSILON)) < ALPHA
 
 
 @pytest.mark.parametrize(("metric", "number"), LAWS)
 def test_sample_is_large_enough_to_see_ten_percent(metric, number):
     X, weight = nine_rows(number)
-    D = naive_euclidean.distances(X, metric)
+    D = naive_medoids.distances(X, metric)
     right, wrong = (
-        SEEDS * naive_euclidean.law_of_two(D, weight, epsilon).ravel()
+        SEEDS * naive_medoids.law_of_two(D, weight, epsilon).ravel()
         for epsilon in (EPSILON, 1.1 * EPSILON)
     )
     rare = wrong < 10
@@ -145,7 +145,7 @@ def test_predict_replays_the_splits(metric):
         20, method="medoids", metric=metric, max_centers=20, random_state=1
     ).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
-    D = cdist(new, model.cluster_centers_, naive_euclidean.METRICS[metric])
+    D = cdist(new, model.cluster_centers_, naive_medoids.METRICS[metric])
     parent = model.hierarchy_.parent
     label = np.zeros(len(new), int)
     for t in range(1, 20):
@@ -169,8 +169,7 @@ def test_rows_outside_the_sample_change_nothing_but_themselves():
         np.testing.assert_array_equal(less.cluster_centers_, whole.cluster_centers_)
 
 
-@pytest.mark.parametrize("method", ["medoids", "means"])
-def test_the_largest_row_does_not_decide_over_the_keys_of_others(method):
+def test_the_largest_row_does_not_decide_over_the_keys_of_others():
     """Data are scaled by a power of two; the only row that decides which one may go."""
     X = np.random.default_rng(11).uniform(-0.9, 0.9, size=(1500, 2))
     X[7] = 37.0, -21.0
@@ -178,7 +177,9 @@ def test_the_largest_row_does_not_decide_over_the_keys_of_others(method):
         rows, rest = scale * X, scale * np.delete(X, 7, axis=0)
         seed = next(s for s in range(9) if 7 in collect_locations(rows, None, s).first_rows[200:])
         limits = {"max_centers": 30, "max_candidates": 200, "random_state": seed}
-        whole, less = (build_model(30, method=method, **limits).fit(data) for data in (rows, rest))
+        whole, less = (
+            build_model(30, method="medoids", **limits).fit(data) for data in (rows, rest)
+        )
         np.testing.assert_array_equal(less.labels_, np.delete(whole.labels_, 7))
         np.testing.assert_array_equal(less.cluster_centers_, whole.cluster_centers_)
 
@@ -248,9 +249,9 @@ def test_cosine_agrees_with_the_definition(epsilon):
             random_state=number,
         ).fit(X)  # fmt: skip
         locations = collect_locations(medoids.prepare_rows(X, 2, 0), None, number)
-        D = naive_euclidean.distances(X[locations.first_rows], "cosine")
+        D = naive_medoids.distances(X[locations.first_rows], "cosine")
         k = len(X) - 1  # the last distances are 0, up to rounding
-        naive = naive_euclidean.run(D, locations.weight, locations.key, epsilon, k, number)
+        naive = naive_medoids.run(D, locations.weight, locations.key, epsilon, k, number)
         centers = locations.first_rows[naive.center]
         assert model.hierarchy_.center_indices[:k].tolist() == centers.tolist()
         assert model.hierarchy_.parent[:k].tolist() == naive.parent
