@@ -60,6 +60,7 @@ _ENDINGS = {
 }
 _TEXT = ("csv", "tsv", "gzip")
 _HEAD = 1 << 16  # bytes looked at to recognize a file
+_STEP = 1 << 24  # bytes read at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +117,8 @@ def read_table(
             Progress(progress, size, "bytes", f"reading {source}") as shown,
             explain_reading(source),
         ):
-            watched = _Watched(file, shown)
-            data = _read_whole(kind, watched, head, source, text)
+            whole = file if kind == "npy" else _load(file, size, shown)
+            data = _read_whole(kind, whole, head, source, text)
     data = _drop_index(data, source, notify)
     _check_shape(data, source, kind)
     return DataTable(source, data, _is_named(kind, text))
@@ -192,31 +193,31 @@ def _open(path: str, *, whole: bool = True) -> Iterator[IO[bytes]]:
         yield file if file.seekable() else io.BytesIO(read_pipe(file))
 
 
-class _Watched(io.RawIOBase):
-    """A file that reports how much of it is read."""
+def _load(file: Any, size: int, shown: Progress) -> "pa.BufferReader":
+    """Read a whole file into memory that belongs to Arrow.
 
-    def __init__(self, file: IO[bytes], shown: Progress) -> None:
-        self._file, self._shown = file, shown
+    Arrow's threads may hold what they read from for longer than the reading takes. If that belongs
+    to Python and the program ends meanwhile, the process aborts.
+    """
+    import pyarrow as pa
 
-    def readable(self) -> bool:
-        return True
+    memory = pa.allocate_buffer(size)
+    view, done = memoryview(memory), 0
+    while found := file.readinto(view[done : done + _STEP]):
+        done += found
+        shown.advance(found)
+    view.release()
+    return pa.BufferReader(memory.slice(0, done))
 
-    def seekable(self) -> bool:
-        return True
 
-    def tell(self) -> int:
-        return self._file.tell()
+def _decompress(file: Any) -> "pa.BufferReader":
+    """Read the rest of a compressed file into memory that belongs to Arrow."""
+    import pyarrow as pa
 
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self._file.seek(offset, whence)
-
-    def read(self, size: int | None = -1) -> bytes:
-        found = self._file.read(-1 if size is None else size)
-        self._shown.advance(max(self._file.tell() - self._shown.done, 0.0))
-        return found
-
-    def readall(self) -> bytes:
-        return self.read()
+    plain = pa.BufferOutputStream()
+    while found := file.read(_STEP):
+        plain.write(found)
+    return pa.BufferReader(plain.getvalue())
 
 
 def _recognize(path: str, source: str, file: IO[bytes]) -> tuple[str, bytes]:
@@ -262,8 +263,10 @@ def _read_whole(kind: str, file: Any, head: bytes, source: str, text: TextFormat
         found = _open_arrow(file).read_all()
         found.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
         return found
+    packed = kind == "gzip"
     kind, file, head = _unpack(kind, file, head, source)
     check_text(head, source, text, kind == "tsv")
+    file = _decompress(file) if packed else file
     return read_text(file, source, text, tabs=kind == "tsv")
 
 
