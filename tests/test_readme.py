@@ -24,7 +24,7 @@ def test_blocks_run_as_written(tmp_path, monkeypatch, capsys):
     assert holdfast.load("wine.holdfast").hierarchy_.n_rows == 178
     assert "</html>" in (tmp_path / "report.html").read_text(encoding="utf-8")
     printed = capsys.readouterr().out
-    assert re.search(r"\d% of the remaining rows change cluster when 5% of the rows go", printed)
+    assert re.search(r"\d% of the remaining rows change cluster when 5% are removed", printed)
     # What the last block takes for granted: rows that come, go, lie in a file or on a cluster.
     X = np.asarray(names["X"])
     table = pd.DataFrame(X, columns=[f"column {i}" for i in range(X.shape[1])])

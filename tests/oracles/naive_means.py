@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from oracles.naive_euclidean import Naive, uniforms
+from oracles.naive_medoids import Naive, uniforms
 
 from holdfast._machine.hash import purpose_key
 
