@@ -52,7 +52,7 @@ def test_examples_of_the_help_run_as_written(holdfast):
 
 def test_commands_of_the_readme_run_as_written(holdfast, folder):
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    section = readme.partition("## From a file, without Python\n")[2].partition("\n## ")[0]
+    section = readme.partition("## On the command line\n")[2].partition("\n## ")[0]
     (block,) = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
     lines = block.splitlines()
     assert [line.split()[1] for line in lines] == [

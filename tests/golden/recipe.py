@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from models import build_model
 from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # also as a program
+from models import build_model
 
 EXPECTED = Path(__file__).with_name("expected.json")
 _WORD = (1 << 64) - 1

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from models import build_model
 
 PARAMETERS: dict[str, dict[str, Any]] = {

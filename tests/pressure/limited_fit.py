@@ -8,8 +8,11 @@ import gc
 import json
 import resource
 import sys
+from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from models import build_model
 
 from holdfast import HierarchicalKMedian
