@@ -167,7 +167,7 @@ def _list_data() -> tuple[Data, ...]:
         "nested blobs": (make_nested_blobs, "means"),
         "moons": (lambda: make_moons(N_MADE, noise=0.08, random_state=14)[0], _EARLIER),
         "heavy tails": (make_heavy_tails, _EARLIER),
-        "stretched": (make_stretched, ""),
+        "stretched": (make_stretched, "means"),
         "uniform": (lambda: np.random.default_rng(15).random((N_MADE, 2)), _EARLIER),
     }
     large = (

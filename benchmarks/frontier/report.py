@@ -96,9 +96,7 @@ def _list_parts(table: Table) -> list[str]:
     small = [data for data in table.select() if LARGE not in data.groups]
     if small:
         for group, title in GROUPS.items():
-            wanted = [data for data in DATA if group in data.groups]
-            if len(table.select(group)) == len(wanted):
-                chosen = table.select(group, judging=True)
+            if chosen := _judging(table, group):
                 parts += [f"## {_first_up(title)}: k = 4 and 8", _average_table(table, chosen)]
         judging = [data for data in small if not data.chosen_on]
         parts += ["## All small data that judge: k = 4 and 8", _average_table(table, judging)]
@@ -148,8 +146,7 @@ def _judge_small(table: Table) -> str:
             rest = table.average(table.select(PAPER, judging=True), method, quantity, JUDGED_KS)
             what = f"{_TITLE[method]}: {TITLES[quantity]}, the paper's seven"
             lines.append([what, _precise(seven), _precise(rest), *_judge(seven, limit, aim)])
-    if len(table.select(ALL_COLUMNS)) == sum(ALL_COLUMNS in data.groups for data in DATA):
-        data = table.select(ALL_COLUMNS, judging=True)
+    if data := _judging(table, ALL_COLUMNS):
         value = table.average(data, "means", ONE, JUDGED_KS)
         what = f"{_TITLE['means']}: {TITLES[ONE]}, all columns"
         lines.append([what, "", _precise(value), *_judge(value, ONE_ROW_WANTED, None)])
@@ -184,9 +181,15 @@ def _judge(figure: Figure, wanted: float, aim: float | None) -> list[str]:
     return [f"{wanted:g}", "" if aim is None else f"{aim:g}", verdict]
 
 
+def _judging(table: Table, group: str) -> list[Data]:
+    """Data of a group that judge; none unless the whole group was measured."""
+    whole = len(table.select(group)) == sum(group in data.groups for data in DATA)
+    return table.select(group, judging=True) if whole else []
+
+
 def _list_better(table: Table) -> str:
     lines = []
-    sets = {f"average: {title}": table.select(g, judging=True) for g, title in GROUPS.items()}
+    sets = {f"average: {title}": _judging(table, group) for group, title in GROUPS.items()}
     small = [data for data in table.select() if LARGE not in data.groups]
     sets["average: all small data that judge"] = [data for data in small if not data.chosen_on]
     sets["average: large data that judge"] = table.select(LARGE, judging=True)
