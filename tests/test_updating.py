@@ -1,6 +1,8 @@
 """Rows come and go: the model equals a fit on what is left, bit for bit."""
 
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 import pandas as pd
@@ -189,6 +191,47 @@ def test_nothing_is_clustered_until_it_is_asked_for(monkeypatch):
     model.predict(ROWS)
     assert (model.labels_.size, model.cluster_centers_.shape) == (len(model.rows_), (3, 2))
     assert fits == [1]
+
+
+def test_threads_update_one_model_and_lose_nothing():
+    """Adding, removing, reading and predicting at once: every update counts, no result is stale."""
+    model = HierarchicalKMedian(3, method="tree").fit(ROWS)
+    added = [np.full((1, 2), 20.0 + i) for i in range(24)]
+    together = threading.Barrier(4)
+
+    def change(number: int) -> None:
+        together.wait(60)
+        for i in range(number, 24, 4):
+            model.partial_fit(added[i])
+            model.predict(added[i], unknown=-1)
+            model.forget(ROWS[i : i + 1])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(change, range(4)))
+    check_equals_fit(model, np.concatenate([ROWS[24:], *added]))
+
+
+def test_a_result_that_is_computed_during_an_update_is_not_kept(monkeypatch):
+    """A thread computes labels from the old rows while another adds rows."""
+    from holdfast import updates
+
+    model = HierarchicalKMedian(2).partial_fit(ROWS)
+    cluster, started, adding = updates.cluster_rows, threading.Event(), threading.Event()
+
+    def cluster_slowly(*arguments):
+        started.set()
+        adding.wait(60)
+        return cluster(*arguments)
+
+    monkeypatch.setattr(updates, "cluster_rows", cluster_slowly)
+    with ThreadPoolExecutor(2) as pool:
+        old = pool.submit(lambda: model.labels_)
+        started.wait(60)
+        update = pool.submit(model.partial_fit, [[9.0, 9.0]])
+        wait([update], timeout=0.2)  # time to overtake the computation, if nothing stops it
+        adding.set()
+        assert old.result().size == np.unique(ROWS, axis=0).shape[0]
+    check_equals_fit(model, np.concatenate([ROWS, [[9.0, 9.0]]]))
 
 
 def test_fit_starts_anew():

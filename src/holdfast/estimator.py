@@ -1,7 +1,6 @@
 """HierarchicalKMedian, the scikit-learn estimator: validates, then calls the pipeline."""
 
 import os
-from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast._machine.interrupts import unwrap_interrupts
 from holdfast._machine.memory import explain_memory_error
 from holdfast._machine.progress import Listener
+from holdfast._machine.threads import lock_of
 from holdfast._machine.warn import warn_user
 from holdfast.centers.medoids import METRICS
 from holdfast.hierarchy.cost import distance_to_own, distances_between, k_median_cost_to
@@ -25,7 +25,7 @@ from holdfast.parameters import Method, Metric, Settings, check_weight, settings
 from holdfast.pipeline import cluster_and_order
 from holdfast.rows.log import RowLog
 from holdfast.storage.model import ModelRecord, TableRecord, read_model, write_model
-from holdfast.updates import ChangingRows, held_from_record, record_of_held
+from holdfast.updates import ChangingRows, computed, held_from_record, record_of_held
 
 __all__ = ["HierarchicalKMedian", "load"]
 
@@ -177,15 +177,16 @@ class HierarchicalKMedian(
             If there is not enough memory; the message says what to do. After any error, and after
             Ctrl-C, the estimator is unchanged.
         """
-        before = dict(self.__dict__)
-        try:
-            with unwrap_interrupts():
-                self._fit(X, sample_weight)
-        except BaseException as error:
-            self.__dict__ = before  # nothing half-fitted remains
-            if isinstance(error, MemoryError):
-                raise explain_memory_error(error, X) from error
-            raise
+        with lock_of(self):
+            before = dict(self.__dict__)
+            try:
+                with unwrap_interrupts():
+                    self._fit(X, sample_weight)
+            except BaseException as error:
+                self.__dict__ = before  # nothing half-fitted remains
+                if isinstance(error, MemoryError):
+                    raise explain_memory_error(error, X) from error
+                raise
         return self
 
     def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None) -> None:
@@ -231,19 +232,23 @@ class HierarchicalKMedian(
         """
         check_is_fitted(self)
         rows = self._check_rows(X)
-        k = self._n_features_out
-        labels = self.hierarchy_.predict(rows, k)
-        contains = getattr(self.hierarchy_.locator, "contains", None)
+        with lock_of(self):  # all of one state, whatever other threads do
+            hierarchy, k = self.hierarchy_, self._n_features_out
+            centers, reach, metric = None, 0.0, self._fitted_metric
+            if unknown is not None:
+                centers, reach = self.cluster_centers_, self.reach_
+        labels = hierarchy.predict(rows, k)
+        contains = getattr(hierarchy.locator, "contains", None)
         outside = np.zeros(rows.shape[0], dtype=np.bool_) if contains is None else ~contains(rows)
-        if unknown is None:
+        if unknown is None or centers is None:
             if outside.any():
                 warn_user(
                     f"{np.count_nonzero(outside)} of {rows.shape[0]} rows lie outside all cells of "
                     "the tree and get label 0. Use unknown=-1 to mark such rows."
                 )
             return labels
-        distance = distance_to_own(rows, self.cluster_centers_, labels, self._fitted_metric)
-        labels[outside | (distance > self.reach_)] = unknown
+        distance = distance_to_own(rows, centers, labels, metric)
+        labels[outside | (distance > reach)] = unknown
         return labels
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -280,7 +285,7 @@ class HierarchicalKMedian(
         weight = check_weight(sample_weight, rows.shape[0])
         return -k_median_cost_to(rows, self.cluster_centers_, weight, self._fitted_metric)
 
-    @cached_property
+    @computed
     def reach_(self) -> float:
         """The largest distance from a row of the fit to the center of its cluster."""
         rows, weight = self._held_rows()
@@ -302,7 +307,9 @@ class HierarchicalKMedian(
             be updated. The centers, which are rows, are always saved.
         """
         check_is_fitted(self)
-        write_model(path, self._to_record(include_rows))
+        with lock_of(self):
+            record = self._to_record(include_rows)
+        write_model(path, record)
 
     def _to_record(self, include_rows: bool) -> ModelRecord:
         recipe: Any = getattr(self, "_recipe", self)

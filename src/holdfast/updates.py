@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from holdfast._machine.hash import seed_from
+from holdfast._machine.threads import lock_of
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy
 from holdfast.parameters import check_choices
@@ -20,7 +21,10 @@ from holdfast.rows.log import RowLog
 from holdfast.rows.sketch import Sketch
 from holdfast.storage.model import ModelRecord, TableRecord
 
-__all__ = ["ChangingRows", "HeldRows", "held_from_record", "hold_rows", "record_of_held"]
+__all__ = ["ChangingRows", "HeldRows", "computed", "held_from_record", "hold_rows"]
+__all__ += ["record_of_held"]
+
+T = TypeVar("T")
 
 
 class HeldRows(Protocol):
@@ -47,11 +51,29 @@ RESULTS = ("hierarchy_", "labels_", "center_indices_", "cluster_centers_", "reac
 """The attributes that are computed from the rows."""
 
 
+class computed(cached_property[T]):
+    """A result that is computed on first use, from rows that no other thread changes meanwhile."""
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Any:
+        """Compute the result, or wait until another thread has."""
+        if instance is None:
+            return self
+        with lock_of(instance):
+            return super().__get__(instance, owner)
+
+
 class ChangingRows:
     """Mixin for an estimator whose rows can be added and removed.
 
     `fit` sets the results as plain attributes. An update deletes them, and the properties of the
-    same names compute them from the rows on the next use.
+    same names compute them from the rows on the next use. Threads may update one estimator: each
+    update, and each computation of a result, waits for the one before it.
     """
 
     random_state: Any
@@ -124,7 +146,7 @@ class ChangingRows:
         """Weight of each of `rows_`; shape (n_rows,), dtype float64."""
         return self._held_rows()[1]
 
-    @cached_property
+    @computed
     def hierarchy_(self) -> Hierarchy:
         """All cuts, costs and centers."""
         rows, weight = self._held_rows()
@@ -134,17 +156,17 @@ class ChangingRows:
         repeated = None if (weight == 1.0).all() else weight
         return cluster_rows(rows, repeated, settings, self._held.extent)
 
-    @cached_property
+    @computed
     def labels_(self) -> NDArray[np.int32]:
         """``hierarchy_.cut(n_clusters)``."""
         return self.hierarchy_.cut(self._n_features_out)
 
-    @cached_property
+    @computed
     def center_indices_(self) -> NDArray[np.int64]:
         """Indices of the centers in `rows_`."""
         return self.hierarchy_.center_indices[: self._n_features_out]
 
-    @cached_property
+    @computed
     def cluster_centers_(self) -> NDArray[np.float64]:
         """Centers of the clusters."""
         rows = self._held_rows()[0]
@@ -159,8 +181,9 @@ class ChangingRows:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
         self._check_held()
-        self._held = self._held.settle()
-        return self._held.content()
+        with lock_of(self):
+            self._held = self._held.settle()
+            return self._held.content()
 
     def _check_rows(self, X: ArrayLike, reset: bool = False) -> NDArray[np.float64]:
         """Validate rows; for a model that was fitted to a table, prepare them like the table."""
@@ -211,23 +234,27 @@ class ChangingRows:
             )
 
     def _change(self, X: ArrayLike, sample_weight: ArrayLike | None, *, adding: bool) -> Self:
-        before = dict(vars(self))
-        try:
-            first = not self.__sklearn_is_fitted__()
-            rows = self._check_rows(X, reset=first)
-            recipe: Any = clone(self)
-            check_choices(recipe, rows if adding else rows[:0])
-            if not first:
-                self._check_held()
-            held = RowLog() if first else self._held
-            sketch = Sketch.from_rows(rows, sample_weight)
-            held = held.add(sketch) if adding else held.remove(sketch)
-            seed = seed_from(self.random_state) if first else self.seed_
-            hold_rows(self, held, recipe, seed)
-        except BaseException:
-            self.__dict__ = before  # as if nothing had happened
-            raise
+        with lock_of(self):
+            before = dict(vars(self))
+            try:
+                self._change_rows(X, sample_weight, adding=adding)
+            except BaseException:
+                self.__dict__ = before  # as if nothing had happened
+                raise
         return self
+
+    def _change_rows(self, X: ArrayLike, sample_weight: ArrayLike | None, *, adding: bool) -> None:
+        first = not self.__sklearn_is_fitted__()
+        rows = self._check_rows(X, reset=first)
+        recipe: Any = clone(self)
+        check_choices(recipe, rows if adding else rows[:0])
+        if not first:
+            self._check_held()
+        held = RowLog() if first else self._held
+        sketch = Sketch.from_rows(rows, sample_weight)
+        held = held.add(sketch) if adding else held.remove(sketch)
+        seed = seed_from(self.random_state) if first else self.seed_
+        hold_rows(self, held, recipe, seed)
 
 
 def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:

@@ -1,12 +1,15 @@
 """``holdfast update`` and ``holdfast diff``."""
 
 import json
+import threading
 
 import numpy as np
 import pytest
 
 import holdfast as library
 from holdfast import load
+from holdfast.cli import update as update_command
+from holdfast.cli.app import run_program
 
 
 @pytest.fixture
@@ -127,6 +130,54 @@ def test_wrong_use_of_update_is_named(holdfast, people, model):
     done = holdfast("diff", "bare.holdfast", "bare.holdfast")
     assert done.code == 2
     assert "--no-rows" in done.err
+
+
+def test_updates_at_the_same_time_wait_for_each_other(holdfast, people, model, monkeypatch):
+    """The others find the file held; each update is in the file at the end."""
+    parts = [rows_of(people, 10 * i, 10 * (i + 1), f"part{i}.csv") for i in range(3)]
+    together = threading.Barrier(3)
+    read = update_command._read
+
+    def read_together(*arguments):
+        table = read(*arguments)
+        if arguments[0] is not None:
+            together.wait(60)  # all have loaded the model, none has locked it
+        return table
+
+    monkeypatch.setattr(update_command, "_read", read_together)
+    codes = []
+    programs = [
+        threading.Thread(
+            target=lambda part=part: codes.append(
+                run_program(["update", str(model), "--add", part, "--quiet"])
+            )
+        )
+        for part in parts
+    ]
+    for program in programs:
+        program.start()
+    for program in programs:
+        program.join()
+    assert codes == [0, 0, 0]
+    assert load(model).row_weights_.sum() == 90
+
+
+def test_a_model_that_was_replaced_meanwhile_is_not_overwritten(
+    holdfast, people, model, monkeypatch
+):
+    some = rows_of(people, 0, 5, "some.csv")
+    other = load(model).partial_fit([[0.0, 0.0]])
+    compare = update_command.compare_models
+
+    def compare_and_replace(*arguments):
+        other.save(model)
+        return compare(*arguments)
+
+    monkeypatch.setattr(update_command, "compare_models", compare_and_replace)
+    done = holdfast("update", model, "--add", some)
+    assert done.code == 2
+    assert "was replaced while it was updated" in done.err
+    assert load(model).row_weights_.sum() == 61
 
 
 def test_diff_says_what_moved_in_words_and_as_a_table(holdfast, people, model):

@@ -1,14 +1,20 @@
-"""Files that are written completely or not at all; pipes that are read to their end."""
+"""Files that are written completely or not at all, by one program at a time; pipes."""
 
+import contextlib
 import io
 import os
 import select
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["read_pipe", "write_whole"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["file_state", "hold_file", "read_pipe", "write_whole"]
 
 _TURN_SECONDS = 0.2
 _TURN_BYTES = 1 << 20
@@ -34,6 +40,44 @@ def read_pipe(file: IO[bytes]) -> bytes:
         if not part:
             return b"".join(parts)
         parts.append(part)
+
+
+def file_state(path: str | os.PathLike[str] | int) -> tuple[int, ...]:
+    """Return numbers that differ after a file was replaced or written to; none without a file."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@contextlib.contextmanager
+def hold_file(path: str | os.PathLike[str], waiting: Callable[[], object]) -> Iterator[None]:
+    """Hold a file, so that nobody else who holds it reads or replaces it meanwhile.
+
+    Where the system or the file system has no such locks, this does nothing.
+
+    Parameters
+    ----------
+    path : str or path-like
+        An existing file. It may be replaced while it is held.
+    waiting : callable
+        Called once if another program holds the file.
+    """
+    with contextlib.ExitStack() as stack:
+        while fcntl is not None:
+            try:
+                held = stack.enter_context(open(path, "rb"))
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting()
+                fcntl.flock(held, fcntl.LOCK_EX)
+            except OSError:  # as on some network file systems
+                break
+            if file_state(held.fileno())[:2] == file_state(path)[:2]:
+                break
+            held.close()  # it was replaced while this waited
+        yield
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any]) -> None:

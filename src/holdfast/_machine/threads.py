@@ -1,13 +1,26 @@
-"""Distribute work over threads; results do not depend on the number of threads."""
+"""Distribute work over threads; results do not depend on the number of threads. Locks of objects."""
 
 import contextlib
 import os
 import threading
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
-__all__ = ["share_parts", "share_rows"]
+__all__ = ["lock_of", "share_parts", "share_rows"]
 
 _WORTHWHILE = 1 << 17
+
+_LOCKS: WeakKeyDictionary[object, threading.RLock] = WeakKeyDictionary()
+_LOCKS_GUARD = threading.Lock()
+
+
+def lock_of(owner: object) -> threading.RLock:
+    """Return the lock of an object.
+
+    It is kept beside the object, not in it: copies and pickles of the object have none.
+    """
+    with _LOCKS_GUARD:
+        return _LOCKS.setdefault(owner, threading.RLock())
 
 
 def share_rows(n_rows: int, work: Callable[[slice], object]) -> None:

@@ -1,10 +1,12 @@
 """``holdfast update``: a model and rows to add or remove -> the model of the remaining rows."""
 
 import copy
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from holdfast._machine.files import file_state, hold_file
 from holdfast.cli.console import Console
 from holdfast.cli.cut import load_model, save_model, table_of
 from holdfast.cli.diff import compare_models, show_differences
@@ -13,6 +15,7 @@ from holdfast.cli.options import DisplayOptions, Force, ModelFile, ReadOptions
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
+    from holdfast.tables.read import DataTable
 
 __all__ = ["EXAMPLES", "update"]
 
@@ -42,7 +45,8 @@ def update(
 
     Columns are prepared as they were for the fit. Every row to remove must be in the model, with the
     same values; if one is not, nothing changes. The updated model holds its distinct rows, sorted by
-    their values, without ids. What moved is shown as by diff.
+    their values, without ids. What moved is shown as by diff. Updates of one file that run at the
+    same time wait for each other.
     """
     from holdfast.tables.write import check_outputs
 
@@ -53,24 +57,21 @@ def update(
         raise InputError("only one of --add and --remove can be standard input.")
     inputs = tuple(path for path in (model, add, remove) if path is not None)
     check_outputs({"--to": (to, ())}, force=force, inputs=inputs)
-    before = load_model(model)
-    if "_held" not in vars(before):
-        raise InputError(
-            f"{model} was saved without its rows (--no-rows), so it cannot be updated. Fit again."
-        )
-    added, removed = (_read_values(path, before, read, console) for path in (add, remove))
-    with console.progress("clustering the remaining rows") as progress, input_errors():
-        after = copy.copy(before).set_params(verbose=progress)
-        if added is not None:
-            after.partial_fit(added)
-        if removed is not None:
-            after.forget(removed)
-        n_centers = after.hierarchy_.n_centers
-    ks = tuple(k for k in table_of(before).cuts if k <= n_centers)
-    with console.progress("comparing") as progress:
-        differences = compare_models(before, after, ks, progress)
-    written = model if to is None else to
-    save_model(after, written)
+    state, before = file_state(model), _load(model)
+    tables = [_read(path, read, console) for path in (add, remove)]
+    held = nullcontext() if to is not None else hold_file(model, lambda: _wait(model, console))
+    with held:
+        if to is None and file_state(model) != state:  # another update has ended meanwhile
+            state, before = file_state(model), _load(model)
+        added, removed = (_prepare(table, before, console) for table in tables)
+        after = _apply(before, added, removed, console)
+        ks = tuple(k for k in table_of(before).cuts if k <= after.hierarchy_.n_centers)
+        with console.progress("comparing") as progress:
+            differences = compare_models(before, after, ks, progress)
+        if to is None and file_state(model) != state:
+            raise InputError(f"{model} was replaced while it was updated. Run the command again.")
+        written = model if to is None else to
+        save_model(after, written)
     record = {
         "added": 0 if added is None else len(added),
         "removed": 0 if removed is None else len(removed),
@@ -79,17 +80,47 @@ def update(
     show_differences(console, record, differences)
 
 
-def _read_values(
-    path: str | None, model: "HierarchicalKMedian", read: ReadOptions, console: Console
-) -> Any:
-    """Rows of a table in its own units; the model prepares them."""
-    from holdfast.tables.dataset import prepare_like
+def _load(path: str) -> "HierarchicalKMedian":
+    model = load_model(path)
+    if "_held" not in vars(model):
+        raise InputError(
+            f"{path} was saved without its rows (--no-rows), so it cannot be updated. Fit again."
+        )
+    return model
+
+
+def _wait(model: str, console: Console) -> None:
+    console.notice(f"waiting until another update of {model} has ended.")
+
+
+def _apply(
+    before: "HierarchicalKMedian", added: Any, removed: Any, console: Console
+) -> "HierarchicalKMedian":
+    with console.progress("clustering the remaining rows") as progress, input_errors():
+        after: HierarchicalKMedian = copy.copy(before).set_params(verbose=progress)
+        if added is not None:
+            after.partial_fit(added)
+        if removed is not None:
+            after.forget(removed)
+        _ = after.hierarchy_  # compute it here, where progress is shown
+    return after
+
+
+def _read(path: str | None, read: ReadOptions, console: Console) -> "DataTable | None":
     from holdfast.tables.read import read_table
 
     if path is None:
         return None
     with console.progress(f"reading {path}") as progress:
-        table = read_table(path, read.text, notify=console.notice, progress=progress)
+        return read_table(path, read.text, notify=console.notice, progress=progress)
+
+
+def _prepare(table: "DataTable | None", model: "HierarchicalKMedian", console: Console) -> Any:
+    """Return the rows of a table in its own units; the model prepares them."""
+    from holdfast.tables.dataset import prepare_like
+
+    if table is None:
+        return None
     source = table_of(model)
     known = table.named and source.id_name in table.data.column_names
     id_name = source.id_name if known else None
