@@ -1,6 +1,7 @@
 """HierarchicalKMedian, the scikit-learn estimator: validates, then calls the pipeline."""
 
 import os
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -21,6 +22,8 @@ from holdfast._machine.threads import lock_of
 from holdfast._machine.warn import warn_user
 from holdfast.centers.medoids import METRICS
 from holdfast.hierarchy.cost import distance_to_own, distances_between, k_median_cost_to
+from holdfast.hierarchy.explain import Explanation, RowExplanation, explain_clusters, explain_row
+from holdfast.hierarchy.rules import Column
 from holdfast.parameters import Method, Metric, Settings, check_weight, settings_for
 from holdfast.pipeline import cluster_and_order
 from holdfast.rows.log import RowLog
@@ -284,6 +287,70 @@ class HierarchicalKMedian(
         rows = self._check_rows(X)
         weight = check_weight(sample_weight, rows.shape[0])
         return -k_median_cost_to(rows, self.cluster_centers_, weight, self._fitted_metric)
+
+    def explain(self, n_clusters: int | None = None, *, max_conditions: int = 3) -> Explanation:
+        """Describe the clusters and splits by short rules, in the units of the table.
+
+        Rules describe the clustering; they do not decide it. Each has its precision, its coverage
+        and its own stability. Tables of more than 2^20 values are sampled by key.
+
+        Parameters
+        ----------
+        n_clusters : int, default=None
+            The cut to explain. None means that of `labels_`.
+        max_conditions : int, default=3
+            The largest number of columns in a rule.
+
+        Returns
+        -------
+        Explanation
+        """
+        check_is_fitted(self)
+        rows, weight = self._held_rows()
+        k = self._n_features_out if n_clusters is None else n_clusters
+        if not isinstance(max_conditions, Integral) or max_conditions < 1:
+            raise ValueError(
+                f"max_conditions must be an integer of at least 1; got {max_conditions!r}."
+            )
+        return explain_clusters(
+            self.hierarchy_, rows, weight, k, self._columns(), self.seed_, int(max_conditions)
+        )
+
+    def explain_row(self, row: ArrayLike, n_clusters: int | None = None) -> RowExplanation:
+        """Say why a row is in its cluster, and how far away the boundaries are.
+
+        Parameters
+        ----------
+        row : array-like of shape (n_features,) or (1, n_features)
+        n_clusters : int, default=None
+            The cut to explain. None means that of `labels_`.
+
+        Returns
+        -------
+        RowExplanation
+            Distances are in the units of the prepared rows, or of rows of length 1 for the cosine
+            distance.
+        """
+        check_is_fitted(self)
+        given = row if hasattr(row, "columns") else np.atleast_2d(np.asarray(row))
+        rows = self._check_rows(given)
+        if rows.shape[0] != 1:
+            raise ValueError(f"explain_row explains one row; got {rows.shape[0]} rows.")
+        k = self._n_features_out if n_clusters is None else n_clusters
+        names = [column.name for column in self._columns()]
+        return explain_row(self.hierarchy_, rows[0].astype(np.float64), k, names)
+
+    def _columns(self) -> list[Column]:
+        """Names and units of the columns of `rows_`."""
+        table = getattr(self, "table_", None)
+        if table is not None:
+            prepared = table.preparation
+            scales = prepared.scale or (1.0,) * len(prepared.columns)
+            return [Column(n, s) for n, s in zip(prepared.columns, scales, strict=True)]
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [Column(f"x{j}") for j in range(self.n_features_in_)]
+        return [Column(str(name)) for name in names]
 
     @computed
     def reach_(self) -> float:

@@ -5,6 +5,7 @@ Splits between means are planes. Early files store them as pairs of points that 
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,36 @@ from holdfast._machine.jit import read_only
 from holdfast._machine.threads import share_parts
 from holdfast.centers._distance_kernels import COSINE, assign_between, assign_rows, unit_rows
 from holdfast.centers._means_kernels import locate_by_planes
+from holdfast.centers.medoids import METRICS, prepare_rows
 
-__all__ = ["PlaneLocator", "SplitLocator", "build_plane_locator", "build_split_locator"]
+__all__ = [
+    "PlaneLocator",
+    "SplitLocator",
+    "SplitPlane",
+    "build_plane_locator",
+    "build_split_locator",
+]
 
 _BLOCK = 1 << 14  # rows that a thread processes at a time
+
+
+@dataclass(frozen=True, eq=False)
+class SplitPlane:
+    """A split that a row passes, as a plane in the units of the row.
+
+    Attributes
+    ----------
+    split : int
+        The cluster that was split off; the row moves into it on the far side of the plane.
+    row, point, normal : ndarray of shape (n_features,), dtype float64
+        The row (of length 1 for the cosine distance), a point of the plane, and the direction to
+        its far side.
+    """
+
+    split: int
+    row: NDArray[np.float64]
+    point: NDArray[np.float64]
+    normal: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +87,24 @@ class SplitLocator:
 
     def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
         """Find the last cluster that each row moves to."""
-        from holdfast.centers.medoids import prepare_rows
-
         rows = prepare_rows(X, self.metric, self.exponent)
         return self.replay(rows, np.ones(rows.shape[0]))[0]
+
+    def boundaries(self, row: NDArray[np.float64], n_clusters: int) -> list[SplitPlane]:
+        """List the splits that a row passes until ``cut(n_clusters)``, as planes."""
+        if METRICS[self.metric] == "manhattan":
+            raise ValueError(
+                "Boundaries between clusters are not planes under the Manhattan distance, so a "
+                "single row cannot be explained."
+            )
+        unit = 1.0 if self.metric == COSINE else math.ldexp(1.0, self.exponent)
+
+        def plane(cluster: int, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            far = self.centers[t]
+            near = self.centers[cluster] if self.rivals is None else self.rivals[t]
+            return (near + far) / 2.0 * unit, (far - near) * unit
+
+        return _pass_splits(self, row, n_clusters, plane)
 
     def replay(
         self, rows: NDArray[np.float64], weight: NDArray[np.float64]
@@ -160,6 +201,13 @@ class PlaneLocator:
         )
         return label
 
+    def boundaries(self, row: NDArray[np.float64], n_clusters: int) -> list[SplitPlane]:
+        """List the splits that a row passes until ``cut(n_clusters)``, as planes."""
+        unit = math.ldexp(1.0, -self.exponent)
+        return _pass_splits(
+            self, row, n_clusters, lambda _, t: (self.points[t] * unit, self.normals[t])
+        )
+
 
 def build_plane_locator(
     points: NDArray[np.float64],
@@ -170,6 +218,32 @@ def build_plane_locator(
 ) -> PlaneLocator:
     """Sort the splits by the cluster that they split."""
     return PlaneLocator(points, normals, *_sort_children(parent), metric, exponent)
+
+
+def _pass_splits(
+    locator: SplitLocator | PlaneLocator,
+    row: NDArray[np.float64],
+    n_clusters: int,
+    plane: Callable[[int, int], tuple[NDArray[np.float64], NDArray[np.float64]]],
+) -> list[SplitPlane]:
+    """Follow a row from cluster to cluster; list every plane that it is compared with."""
+    x = unit_rows(row[None, :])[0] if locator.metric == COSINE else row
+    finest = int(locator.finest(row[None, :])[0])
+    parent = _parents(locator.first_child, locator.children)
+    path = {finest}  # the clusters that the row moves through
+    while parent[finest] >= 0:
+        finest = int(parent[finest])
+        path.add(finest)
+    passed, cluster, c = [], 0, int(locator.first_child[0])
+    while c < locator.first_child[cluster + 1]:
+        t = int(locator.children[c])
+        c += 1
+        if t >= n_clusters:
+            continue
+        passed.append(SplitPlane(t, x, *plane(cluster, t)))
+        if t in path:
+            cluster, c = t, int(locator.first_child[t])
+    return passed
 
 
 def _sort_children(parent: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -1,0 +1,253 @@
+"""Why rows are where they are: rules for clusters and splits, and the boundaries around a row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.hierarchy.model import Hierarchy
+from holdfast.hierarchy.rules import Column, Rule, find_rule, sample_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Boundary", "Explanation", "RowExplanation", "explain_clusters", "explain_row"]
+
+Rows = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Rules for the clusters of one cut, and for the splits that led to it.
+
+    Attributes
+    ----------
+    clusters : tuple of Rule
+        Rule t tells cluster t from all other rows.
+    splits : tuple of Rule
+        Rule t - 1 tells cluster t, when it was split off, from the rest of cluster `parent[t]`.
+    parent : ndarray of shape (n_clusters,), dtype int32
+    sizes : ndarray of shape (n_clusters,), dtype int64
+    n_sampled : int
+        Number of rows that the rules were found on. Tables of more than 2^20 values are sampled.
+    """
+
+    clusters: tuple[Rule, ...]
+    splits: tuple[Rule, ...]
+    parent: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    n_sampled: int
+
+    def lines(self) -> list[str]:
+        """One sentence for each cluster: rule, coverage and the fraction of other rows."""
+        return [
+            f"{rule}: {rule.coverage:.0%} of cluster {t}, {rule.others:.0%} of the others"
+            for t, rule in enumerate(self.clusters)
+        ]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row for each cluster and split; needs pandas.
+
+        Columns: kind ("cluster" or "split"), cluster, parent (-1 for clusters), rows, rule,
+        precision, coverage, others, stability.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas.") from error
+        return pd.DataFrame(self.records())
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows of `to_frame` as dictionaries."""
+        named = [("cluster", t, -1, rule) for t, rule in enumerate(self.clusters)]
+        named += [
+            ("split", t, int(self.parent[t]), rule) for t, rule in enumerate(self.splits, start=1)
+        ]
+        return [
+            {
+                "kind": kind,
+                "cluster": t,
+                "parent": parent,
+                "rows": int(self.sizes[t]),
+                "rule": str(rule),
+                "precision": rule.precision,
+                "coverage": rule.coverage,
+                "others": rule.others,
+                "stability": rule.stability,
+            }
+            for kind, t, parent, rule in named
+        ]
+
+    def __repr__(self) -> str:
+        """List the rules of the clusters."""
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        names = ("cluster", "rows", "rule", "of the cluster", "of the others", "stability")
+        head = "".join(f"<th>{name}</th>" for name in names)
+        body = "".join(
+            f"<tr><td>{t}</td><td>{self.sizes[t]:,}</td><td>{escape(str(rule))}</td>"
+            f"<td>{rule.coverage:.0%}</td><td>{rule.others:.0%}</td><td>{rule.stability:.2f}</td></tr>"
+            for t, rule in enumerate(self.clusters)
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """One split that a row passed on the way to its cluster.
+
+    Attributes
+    ----------
+    split : int
+        The cluster that was split off.
+    moved : bool
+        Whether the row went into that cluster.
+    distance : float
+        Distance from the row to the boundary, in prepared units.
+    neighbor : int
+        The cluster that the row would be in on the other side of the boundary.
+    columns : tuple of str
+        The columns that decide most, the most important first.
+    parts : tuple of float
+        What each of them adds to the distance. Negative: it pulls the row to the other side.
+    """
+
+    split: int
+    moved: bool
+    distance: float
+    neighbor: int
+    columns: tuple[str, ...]
+    parts: tuple[float, ...]
+
+    def __str__(self) -> str:
+        """Describe the boundary in one sentence."""
+        by = ", ".join(
+            f"{name} {part:+.3g}" for name, part in zip(self.columns, self.parts, strict=True)
+        )
+        return f"{self.distance:.3g} from cluster {self.neighbor} ({by})"
+
+
+@dataclass(frozen=True, repr=False)
+class RowExplanation:
+    """Why a row is in its cluster, and how far the boundaries are.
+
+    Attributes
+    ----------
+    cluster : int
+    boundaries : tuple of Boundary
+        In the order of the splits.
+    """
+
+    cluster: int
+    boundaries: tuple[Boundary, ...]
+
+    @property
+    def nearest(self) -> Boundary | None:
+        """The closest boundary; None if there is only one cluster."""
+        return min(self.boundaries, key=lambda b: b.distance, default=None)
+
+    def __repr__(self) -> str:
+        """List the boundaries, the nearest first."""
+        ordered = sorted(self.boundaries, key=lambda b: b.distance)
+        return "\n".join([f"cluster {self.cluster}", *(f"  {boundary}" for boundary in ordered)])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def explain_clusters(
+    hierarchy: Hierarchy,
+    X: Rows,
+    weight: Rows,
+    n_clusters: int,
+    columns: Sequence[Column],
+    seed: int,
+    max_conditions: int,
+) -> Explanation:
+    """Find a rule for each cluster of a cut and for each split that led to it.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+    X : ndarray of shape (n_rows, n_features), dtype float64
+        The rows of the hierarchy.
+    weight : ndarray of shape (n_rows,), dtype float64
+    n_clusters : int
+    columns : sequence of Column
+    seed : int
+    max_conditions : int
+    """
+    chosen, keys = sample_rows(X, seed)
+    rows, share = np.asarray(X[chosen], dtype=np.float64), weight[chosen]
+    labels = hierarchy.cut(n_clusters)[chosen]
+    clusters, splits = [], []
+    for t in range(n_clusters):
+        clusters.append(find_rule(rows, share, labels == t, columns, keys, max_conditions))
+    for t in range(1, n_clusters):
+        before = hierarchy.cut(t + 1)[chosen]
+        here = (before == t) | (before == hierarchy.parent[t])
+        inside = before[here] == t
+        splits.append(
+            find_rule(rows[here], share[here], inside, columns, keys[here], max_conditions)
+        )
+    return Explanation(
+        tuple(clusters),
+        tuple(splits),
+        hierarchy.parent[:n_clusters],
+        hierarchy.sizes(n_clusters),
+        int(chosen.size),
+    )
+
+
+def explain_row(
+    hierarchy: Hierarchy, row: Rows, n_clusters: int, names: Sequence[str], top: int = 3
+) -> RowExplanation:
+    """Find the boundaries that a row passed, and how far away each is.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        Of means or medoids: its splits are planes.
+    row : ndarray of shape (n_features,), dtype float64
+    n_clusters : int
+    names : sequence of str
+        Names of the columns.
+    top : int, default=3
+        Number of columns to name for each boundary.
+
+    Raises
+    ------
+    ValueError
+        If the boundaries are not planes.
+    """
+    planes = getattr(hierarchy.locator, "boundaries", None)
+    if planes is None:
+        raise ValueError(
+            "The boundaries of this hierarchy are not planes, so a single row cannot be explained. "
+            'Use method="means", or method="medoids" with the Euclidean or cosine distance.'
+        )
+    cluster = int(hierarchy.predict(row[None, :], n_clusters)[0])
+    found = []
+    for plane in planes(row, n_clusters):
+        length = float(np.sqrt((plane.normal * plane.normal).sum()))
+        parts = (plane.row - plane.point) * plane.normal / length
+        signed = float(parts.sum())
+        across = plane.row - signed * (1.0 + 2.0**-20) * plane.normal / length
+        neighbor = int(hierarchy.predict(across[None, :], n_clusters)[0])
+        towards = parts if signed > 0.0 else -parts
+        order = np.argsort(-np.abs(towards), kind="stable")[:top]
+        found.append(
+            Boundary(
+                plane.split,
+                signed > 0.0,
+                abs(signed),
+                neighbor,
+                tuple(names[j] for j in order),
+                tuple(float(towards[j]) for j in order),
+            )
+        )
+    return RowExplanation(cluster, tuple(found))

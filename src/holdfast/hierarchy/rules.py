@@ -1,0 +1,263 @@
+"""Rows and labels -> short rules that say which values a cluster has.
+
+A rule is a conjunction of a few conditions on columns, such as ``income > 62000 and age <= 40``. It
+grows greedily: each step adds the condition that raises the F score most, the harmonic mean of
+precision (the fraction of the rule's rows that are in the cluster) and coverage (the fraction of the
+cluster's rows that follow the rule). Rules describe a clustering. They decide no label.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._machine.hash import combine_arrays, purpose_key
+
+__all__ = ["Column", "Condition", "Rule", "find_rule", "sample_rows"]
+
+Rows = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_HALVES = 10  # half samples that measure the stability of a rule
+_LEAST_GAIN = 0.01  # in F score, for which a rule gets another condition
+_VALUES = 1 << 20  # in a sample
+_LEAST_ROWS = 512
+
+
+@dataclass(frozen=True)
+class Column:
+    """How a prepared column reads in the units of the table: ``value * scale + shift``.
+
+    Attributes
+    ----------
+    name : str
+    scale : float
+    shift : float
+    category : str or None
+        For the indicator of a category: the category. Conditions then read ``name = category``.
+    """
+
+    name: str
+    scale: float = 1.0
+    shift: float = 0.0
+    category: str | None = None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition on a column: ``low < value <= high``, where either end may be infinite.
+
+    Attributes
+    ----------
+    column : Column
+    index : int
+        Index of the prepared column.
+    low, high : float
+        In prepared units.
+    low_text, high_text : str
+        The ends in the units of the table, with as few digits as tell the rows apart.
+    """
+
+    column: Column
+    index: int
+    low: float = -np.inf
+    high: float = np.inf
+    low_text: str = ""
+    high_text: str = ""
+
+    def holds(self, X: Rows) -> Mask:
+        """Which rows meet the condition."""
+        values = X[:, self.index]
+        met: Mask = (values > self.low) & (values <= self.high)
+        return met
+
+    def __str__(self) -> str:
+        """Such as ``age <= 40``."""
+        name = self.column.name
+        if self.column.category is not None:
+            return f"{name} {'=' if self.low > -np.inf else '!='} {self.column.category}"
+        if self.low == -np.inf:
+            return f"{name} <= {self.high_text}"
+        if self.high == np.inf:
+            return f"{name} > {self.low_text}"
+        return f"{self.low_text} < {name} <= {self.high_text}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A conjunction of conditions, and how well it describes a cluster.
+
+    Attributes
+    ----------
+    conditions : tuple of Condition
+        Empty if no condition tells the cluster from the other rows.
+    precision : float
+        Fraction of the rows that follow the rule and are in the cluster.
+    coverage : float
+        Fraction of the rows of the cluster that follow the rule.
+    others : float
+        Fraction of the other rows that follow the rule.
+    stability : float
+        Mean Jaccard index of the rows that follow the rule and those that follow the rule of a
+        half sample, over ten keyed half samples. 1 if every half gives the same rule.
+    """
+
+    conditions: tuple[Condition, ...]
+    precision: float
+    coverage: float
+    others: float
+    stability: float = 1.0
+
+    def holds(self, X: Rows) -> Mask:
+        """Which rows follow the rule."""
+        met = np.ones(X.shape[0], dtype=np.bool_)
+        for condition in self.conditions:
+            met &= condition.holds(X)
+        return met
+
+    def __str__(self) -> str:
+        """List the conditions."""
+        return " and ".join(map(str, self.conditions)) or "no rule"
+
+
+def find_rule(
+    X: Rows,
+    weight: Rows,
+    inside: Mask,
+    columns: Sequence[Column],
+    keys: NDArray[np.uint64],
+    max_conditions: int,
+) -> Rule:
+    """Find the rule that tells the rows `inside` from the others, and measure its stability.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_columns), dtype float64
+    weight : ndarray of shape (n,), dtype float64
+    inside : ndarray of shape (n,), dtype bool
+    columns : sequence of Column
+    keys : ndarray of shape (n,), dtype uint64
+        Their bits select the half samples.
+    max_conditions : int
+
+    Returns
+    -------
+    Rule
+    """
+    rule = _grow_rule(X, weight, inside, columns, max_conditions)
+    followed, agreement = rule.holds(X), []
+    for half in range(_HALVES):
+        kept = (keys >> np.uint64(half)) & np.uint64(1) == 1
+        if not (inside[kept].any() and (~inside)[kept].any()):
+            continue
+        other = _grow_rule(X[kept], weight[kept], inside[kept], columns, max_conditions).holds(X)
+        either = weight[followed | other].sum()
+        agreement.append(weight[followed & other].sum() / either if either > 0.0 else 1.0)
+    return replace(rule, stability=float(np.mean(agreement)) if agreement else np.nan)
+
+
+def sample_rows(X: Rows, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Numbers and keys of the rows with the smallest keys; all rows of a small table.
+
+    Keys are hashes of the content of rows, so the sample does not depend on their order.
+    """
+    keys = np.full(X.shape[0], purpose_key(seed, "explain"), dtype=np.uint64)
+    for values in np.ascontiguousarray(X.T, dtype=np.float64) + 0.0:  # -0.0 is 0.0
+        keys = combine_arrays(keys, values.view(np.uint64))
+    count = max(_LEAST_ROWS, _VALUES // X.shape[1])
+    if X.shape[0] <= count:
+        return np.arange(X.shape[0]), keys
+    chosen = np.sort(np.argsort(keys, kind="stable")[:count])
+    return chosen, keys[chosen]
+
+
+def _grow_rule(
+    X: Rows, weight: Rows, inside: Mask, columns: Sequence[Column], max_conditions: int
+) -> Rule:
+    target = weight * inside
+    n_inside, n_outside = target.sum(), (weight * ~inside).sum()
+    conditions: dict[int, Condition] = {}
+    met = np.ones(X.shape[0], dtype=np.bool_)
+    best = 2.0 * n_inside / (2.0 * n_inside + n_outside)  # the F score of no condition
+    while len(conditions) <= max_conditions:
+        found = _best_condition(X[met], weight[met], target[met], n_inside)
+        if found is None or found.score <= best + _LEAST_GAIN:
+            break
+        merged = _merge(conditions.get(found.index), found, columns[found.index])
+        if found.index not in conditions and len(conditions) == max_conditions:
+            break
+        conditions[found.index] = merged
+        met &= merged.holds(X)
+        best = found.score
+    covered, others = target[met].sum(), (weight * ~inside)[met].sum()
+    return Rule(
+        tuple(conditions[index] for index in sorted(conditions)),
+        float(covered / max(covered + others, np.finfo(float).tiny)),
+        float(covered / n_inside),
+        float(others / n_outside) if n_outside > 0.0 else 0.0,
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A threshold between two neighboring values of a column, and the side to keep."""
+
+    score: float
+    index: int
+    below: float
+    above: float
+    keep_above: bool
+
+
+def _best_condition(X: Rows, weight: Rows, target: Rows, n_inside: float) -> _Found | None:
+    """Find the condition with the largest F score among all columns, thresholds and sides."""
+    if X.shape[0] < 2:
+        return None
+    order = np.argsort(X, axis=0, kind="stable")
+    values = np.take_along_axis(X, order, axis=0)
+    covered = np.cumsum(target[order], axis=0)
+    kept = np.cumsum(weight[order], axis=0)
+    splits = values[1:] > values[:-1]
+    best = None
+    for keep_above in (True, False):
+        hits, size = covered[:-1], kept[:-1]
+        if keep_above:
+            hits, size = covered[-1] - hits, kept[-1] - size
+        score = np.where(splits, 2.0 * hits / (size + n_inside), -1.0)
+        place = int(np.argmax(score))
+        i, j = divmod(place, X.shape[1])
+        if score[i, j] >= 0.0 and (best is None or score[i, j] > best.score):
+            below, above = float(values[i, j]), float(values[i + 1, j])
+            best = _Found(float(score[i, j]), j, below, above, keep_above)
+    return best
+
+
+def _merge(known: Condition | None, found: _Found, column: Column) -> Condition:
+    """Narrow the known condition on the same column, or start a new one."""
+    condition = Condition(column, found.index) if known is None else known
+    threshold, text = _short_threshold(found.below, found.above, column)
+    if found.keep_above:
+        return replace(condition, low=threshold, low_text=text)
+    return replace(condition, high=threshold, high_text=text)
+
+
+def _short_threshold(below: float, above: float, column: Column) -> tuple[float, str]:
+    """Find a threshold with few digits, in the units of the table, between two values."""
+    low, high = below * column.scale + column.shift, above * column.scale + column.shift
+    middle = low + (high - low) / 2.0
+    for digits in range(1, 18):
+        text = f"{middle:.{digits}g}"
+        threshold = (float(text) - column.shift) / column.scale
+        # A row below meets `<=`, a row above meets `>`; rounding must not swap them.
+        if below <= threshold < above:
+            return threshold, _plain(text)
+    return below, _plain(f"{low:.17g}")
+
+
+def _plain(text: str) -> str:
+    """Write moderate numbers without an exponent: 62000, not 6.2e+04."""
+    value = float(text)
+    if "e" in text and 1e-4 <= abs(value) < 1e15:
+        return f"{value:f}".rstrip("0").rstrip(".")
+    return text

@@ -1,0 +1,144 @@
+"""Rules say what they claim, and boundaries are where labels change."""
+
+import numpy as np
+import portable
+import pytest
+
+from holdfast import HierarchicalKMedian
+from holdfast.hierarchy.rules import Column, find_rule, sample_rows
+
+
+def table(seed: int = 0, n: int = 400) -> np.ndarray:
+    """Income in thousands, age, and noise."""
+    rng = np.random.default_rng(seed)
+    income = np.floor(20.0 + 100.0 * rng.random(n))
+    age = np.floor(18.0 + 60.0 * rng.random(n))
+    return np.column_stack((income, age, portable.normal(rng, n)))
+
+
+def rule_of(X, inside, columns=None, weight=None, conditions=3):
+    columns = columns or [Column(f"x{j}") for j in range(X.shape[1])]
+    weight = np.ones(X.shape[0]) if weight is None else weight
+    return find_rule(X, weight, inside, columns, sample_rows(X, 0)[1], conditions)
+
+
+def test_a_planted_rule_is_found():
+    X = table(n=2000)
+    inside = (X[:, 0] > 62.0) & (X[:, 1] <= 40.0)
+    rule = rule_of(X, inside, [Column("income"), Column("age"), Column("noise")])
+    assert [condition.column.name for condition in rule.conditions] == ["income", "age"]
+    assert (rule.precision, rule.coverage, rule.others) == (1.0, 1.0, 0.0)
+    assert np.array_equal(rule.holds(X), inside)
+    assert str(rule) == "income > 62 and age <= 40"
+    assert rule.stability > 0.9
+
+
+def test_an_interval_is_one_condition():
+    X = table()
+    rule = rule_of(X, (X[:, 1] > 30.0) & (X[:, 1] <= 50.0))
+    assert str(rule) == "30 < x1 <= 50"
+
+
+def test_units_of_the_table_and_categories():
+    X = table()
+    scaled = X / [4.0, 1.0, 1.0] - [8.0, 0.0, 0.0]
+    rule = rule_of(scaled, X[:, 0] > 62.0, [Column("income", 4.0, 32.0), Column("b"), Column("c")])
+    assert str(rule) == "income > 62"
+    region = (X[:, 1] > 50.0) * 0.7
+    indicator = np.column_stack((region, X[:, 2]))
+    columns = [Column("region", category="north"), Column("c")]
+    assert str(rule_of(indicator, region > 0.0, columns)) == "region = north"
+    assert str(rule_of(indicator, region == 0.0, columns)) == "region != north"
+
+
+def test_a_rule_is_at_least_as_good_as_any_single_condition():
+    rng = np.random.default_rng(3)
+    X = rng.integers(6, size=(40, 3)).astype(float)
+    inside = (X[:, 0] + X[:, 1] > 6.0) ^ (rng.random(40) < 0.1)
+    best = max(
+        2.0 * (side & inside).sum() / (side.sum() + inside.sum())
+        for j in range(3)
+        for value in range(5)
+        for side in (X[:, j] > value, X[:, j] <= value)
+    )
+    rule = rule_of(X, inside, conditions=1)
+    f = 2.0 * rule.precision * rule.coverage / (rule.precision + rule.coverage)
+    assert f >= best - 1e-12
+
+
+def test_weights_are_repeats():
+    X = table(n=120)
+    inside = X[:, 0] + X[:, 1] > 120.0
+    times = np.random.default_rng(0).integers(1, 4, size=120)
+    weighted = rule_of(X, inside, weight=times.astype(float))
+    repeated = rule_of(np.repeat(X, times, axis=0), np.repeat(inside, times))
+    assert str(weighted) == str(repeated)
+    assert weighted.precision == pytest.approx(repeated.precision, rel=1e-12)
+    assert weighted.stability == pytest.approx(repeated.stability, rel=1e-12)
+
+
+def test_rules_do_not_depend_on_the_order_of_rows():
+    X = table()
+    model = HierarchicalKMedian(4).fit(X)
+    order = np.random.default_rng(1).permutation(X.shape[0])
+    assert repr(model.explain()) == repr(HierarchicalKMedian(4).fit(X[order]).explain())
+
+
+def test_figures_are_those_of_the_rows():
+    X = table()
+    model = HierarchicalKMedian(5).fit(X)
+    explanation = model.explain()
+    for t, rule in enumerate(explanation.clusters):
+        followed, inside = rule.holds(X), model.labels_ == t
+        assert rule.coverage == pytest.approx((followed & inside).sum() / inside.sum())
+        assert rule.precision == pytest.approx((followed & inside).sum() / followed.sum())
+        assert rule.others == pytest.approx((followed & ~inside).sum() / (~inside).sum())
+    frame = explanation.to_frame()
+    assert list(frame["kind"]) == ["cluster"] * 5 + ["split"] * 4
+    assert "of cluster 4" in repr(explanation)
+    assert "<table>" in explanation._repr_html_()
+
+
+@pytest.mark.parametrize("method", ["means", "medoids"])
+def test_labels_change_at_the_nearest_boundary_and_not_before(method: str):
+    X = portable.normal(np.random.default_rng(5), (200, 2))
+    model = HierarchicalKMedian(6, method=method).fit(X)
+    angles = np.arange(0.0, 6.284, 0.01)
+    circle = np.column_stack((np.cos(angles), np.sin(angles)))
+    for row in X[:10]:
+        found = model.explain_row(row)
+        reach = found.nearest.distance
+        assert set(model.predict(row + 0.999 * reach * circle)) == {found.cluster}
+        assert found.nearest.neighbor in set(model.predict(row + 1.001 * reach * circle))
+        assert sum(found.nearest.parts) == pytest.approx(reach)  # both columns are listed
+
+
+def test_every_split_on_the_way_is_listed():
+    X = table()
+    model = HierarchicalKMedian(8).fit(X)
+    parent = model.hierarchy_.parent
+    for i in range(20):
+        found = model.explain_row(X[i])
+        path = [int(model.labels_[i])]
+        while parent[path[-1]] >= 0:
+            path.append(int(parent[path[-1]]))
+        assert [b.split for b in found.boundaries if b.moved] == path[-2::-1]
+        assert all(b.neighbor != found.cluster for b in found.boundaries)
+
+
+def test_what_cannot_be_explained_is_refused():
+    X = table(n=50)
+    with pytest.raises(ValueError, match="not planes"):
+        HierarchicalKMedian(3, method="tree").fit(X).explain_row(X[0])
+    with pytest.raises(ValueError, match="Manhattan"):
+        HierarchicalKMedian(3, method="medoids", metric="manhattan").fit(X).explain_row(X[0])
+    with pytest.raises(ValueError, match="one row; got 2 rows"):
+        HierarchicalKMedian(3).fit(X).explain_row(X[:2])
+    with pytest.raises(ValueError, match="max_conditions"):
+        HierarchicalKMedian(3).fit(X).explain(max_conditions=0)
+
+
+def test_one_cluster_has_no_rule():
+    model = HierarchicalKMedian(1).fit(table(n=30))
+    assert "100% of cluster 0" in repr(model.explain())
+    assert model.explain_row(table(n=30)[0]).nearest is None
