@@ -316,12 +316,13 @@ class HierarchicalKMedian(
             self.hierarchy_, rows, weight, k, self._columns(), self.seed_, int(max_conditions)
         )
 
-    def explain_row(self, row: ArrayLike, n_clusters: int | None = None) -> RowExplanation:
+    def explain_row(self, row: ArrayLike | int, n_clusters: int | None = None) -> RowExplanation:
         """Say why a row is in its cluster, and how far away the boundaries are.
 
         Parameters
         ----------
-        row : array-like of shape (n_features,) or (1, n_features)
+        row : int, or array-like of shape (n_features,) or (1, n_features)
+            An index in `rows_`, or the values of any row.
         n_clusters : int, default=None
             The cut to explain. None means that of `labels_`.
 
@@ -332,8 +333,11 @@ class HierarchicalKMedian(
             distance.
         """
         check_is_fitted(self)
-        given = row if hasattr(row, "columns") else np.atleast_2d(np.asarray(row))
-        rows = self._check_rows(given)
+        if isinstance(row, Integral):
+            rows = self.rows_[[int(row)]]
+        else:
+            given = row if hasattr(row, "columns") else np.atleast_2d(np.asarray(row))
+            rows = self._check_rows(given)
         if rows.shape[0] != 1:
             raise ValueError(f"explain_row explains one row; got {rows.shape[0]} rows.")
         k = self._n_features_out if n_clusters is None else n_clusters

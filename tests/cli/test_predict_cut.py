@@ -126,3 +126,40 @@ def test_a_table_is_not_a_model(holdfast, people, model):
     assert holdfast("cut", people, "-k", 2).code == 2
     assert "there is no file" in holdfast("cut", "nothing.holdfast", "-k", 2).err
     assert "is a folder" in holdfast("cut", ".", "-k", 2).err
+
+
+def test_rules_are_in_the_units_of_the_table(holdfast, people, model):
+    done = holdfast("explain", model, "--splits", "--json")
+    assert done.code == 0, done.err
+    rules = json.loads(done.out)["rules"]
+    assert [r["kind"] for r in rules] == ["cluster"] * 3 + ["split"] * 2
+    table, labels = pa.csv.read_csv(people), np.array(columns_of("labels.csv")["cluster_3"])
+    values = {name: table.column(name).to_numpy() for name in ("height", "width")}
+    for rule in rules[:3]:
+        met = np.ones(labels.size, dtype=bool)
+        for condition in filter(None, rule["rule"].split(" and ")):
+            met &= eval(condition, {}, values)  # such as height > 3.5
+        inside = labels == rule["cluster"]
+        assert rule["coverage"] == pytest.approx((met & inside).sum() / inside.sum())
+        assert rule["others"] == pytest.approx((met & ~inside).sum() / (~inside).sum())
+    shown = holdfast("explain", model, "-k", 3)
+    assert shown.code == 0
+    assert rules[1]["rule"] in shown.out
+
+
+def test_a_row_is_explained_by_its_id(holdfast, model):
+    labels = columns_of("labels.csv")
+    name = str(labels["id"][4])
+    done = holdfast("explain", model, "-k", 6, "--row", name, "--json")
+    found = json.loads(done.out)
+    assert found["cluster"] == labels["cluster_6"][4]
+    assert min(b["distance"] for b in found["boundaries"]) > 0.0
+    assert f"row {name} is in cluster" in holdfast("explain", model, "--row", name).out
+    for arguments, told in [
+        (("--row", "nobody"), "no row with the id nobody"),
+        (("-k", "2,3"), "--clusters takes one number"),
+        (("-k", "9999"), "has at most"),
+    ]:
+        refused = holdfast("explain", model, *arguments)
+        assert (refused.code, refused.out) == (2, "")
+        assert told in refused.err

@@ -17,6 +17,7 @@ from holdfast.cli import (
     cut,
     demo,
     diff,
+    explain,
     fit,
     match,
     options,
@@ -226,6 +227,7 @@ _add("predict", predict.predict, predict.EXAMPLES)
 _add("cut", cut.cut, cut.EXAMPLES)
 _add("update", update.update, update.EXAMPLES)
 _add("diff", diff.diff, diff.EXAMPLES)
+_add("explain", explain.explain, explain.EXAMPLES)
 _add("audit", audit.audit, audit.EXAMPLES)
 _add("tune", tune.tune, tune.EXAMPLES)
 _add("match", match.match, match.EXAMPLES)
