@@ -15,7 +15,7 @@ PACKAGES = ("holdfast", "holdfast_paper")
 # From top to bottom: a room imports only from rooms that are listed after it.
 ORDER = (
     "cli", "holdfast_paper", "report", "distributed", "chunks", "stability", "clusterers",
-    "estimator", "updates", "pipeline", "parameters", "storage", "rows", "hierarchy", "centers",
+    "lineage", "estimator", "updates", "pipeline", "parameters", "storage", "rows", "hierarchy", "centers",
     "tree", "grid", "tables", "_machine",
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian, load
     from holdfast.hierarchy import Hierarchy
     from holdfast.hierarchy.cost import k_median_cost, k_median_cost_to
+    from holdfast.lineage import Lineage
     from holdfast.report import build_report
     from holdfast.stability import (
         average_sensitivity,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HierarchicalKMedian",
     "Hierarchy",
+    "Lineage",
     "__version__",
     "average_sensitivity",
     "build_report",
@@ -46,6 +48,7 @@ __all__ = [
 _HOMES = {
     "HierarchicalKMedian": "holdfast.estimator",
     "Hierarchy": "holdfast.hierarchy",
+    "Lineage": "holdfast.lineage",
     "average_sensitivity": "holdfast.stability",
     "build_report": "holdfast.report",
     "cluster_stability": "holdfast.stability",

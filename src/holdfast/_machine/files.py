@@ -60,23 +60,23 @@ def hold_file(path: str | os.PathLike[str], waiting: Callable[[], object]) -> It
     Parameters
     ----------
     path : str or path-like
-        An existing file. It may be replaced while it is held.
+        An existing file or folder. It may be replaced while it is held.
     waiting : callable
         Called once if another program holds the file.
     """
     with contextlib.ExitStack() as stack:
         while fcntl is not None:
             try:
-                held = stack.enter_context(open(path, "rb"))
+                held = os.open(path, os.O_RDONLY)
+                stack.callback(os.close, held)
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 waiting()
                 fcntl.flock(held, fcntl.LOCK_EX)
             except OSError:  # as on some network file systems
                 break
-            if file_state(held.fileno())[:2] == file_state(path)[:2]:
-                break
-            held.close()  # it was replaced while this waited
+            if file_state(held)[:2] == file_state(path)[:2]:
+                break  # otherwise, it was replaced while this waited
         yield
 
 

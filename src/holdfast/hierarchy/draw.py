@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from holdfast.hierarchy.model import Hierarchy
 
-__all__ = ["cluster_color", "draw_hierarchy", "hierarchy_html", "nested_order"]
+__all__ = ["cluster_color", "cluster_hatch", "draw_hierarchy", "hierarchy_html", "nested_order"]
 
 # The palette of Okabe and Ito: distinct for color-blind readers, and in print without color.
 _PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -22,6 +22,11 @@ _HATCHES = ("", "//", "..", "xx")
 def cluster_color(cluster: int) -> str:
     """Color of a cluster, the same in every cut."""
     return _PALETTE[cluster % len(_PALETTE)]
+
+
+def cluster_hatch(cluster: int) -> str:
+    """Hatch of a cluster: none for the first ones, whose colors differ."""
+    return _HATCHES[cluster // len(_PALETTE) % len(_HATCHES)]
 
 
 def nested_order(parent: NDArray[np.int32], n_clusters: int) -> list[int]:
@@ -102,7 +107,7 @@ def draw_hierarchy(hierarchy: "Hierarchy", n_clusters: int, ax: Any = None) -> "
             bar = ax.barh(
                 k, width, left=left, height=0.86, color=cluster_color(t), edgecolor="white"
             )
-            bar[0].set_hatch(_HATCHES[t // len(_PALETTE) % len(_HATCHES)])
+            bar[0].set_hatch(cluster_hatch(t))
             if width > 0.015 * hierarchy.n_rows:
                 box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
                 ax.text(left + width / 2, k, str(t), ha="center", va="center", fontsize=8, bbox=box)

@@ -33,7 +33,14 @@ from holdfast.storage.layout import (
     local_header,
 )
 
-__all__ = ["FORMAT_VERSION", "Archive", "DamagedFile", "read_archive", "write_archive"]
+__all__ = [
+    "FORMAT_VERSION",
+    "Archive",
+    "DamagedFile",
+    "describe_archive",
+    "read_archive",
+    "write_archive",
+]
 
 FORMAT_VERSION = 1
 """Increased when an older holdfast could misread new files; see docs/file_format.md."""
@@ -94,6 +101,8 @@ class Archive:
         Arrays by name, in the byte order of the machine.
     written_by : str
         The version of holdfast that wrote the file.
+    digest : str
+        Checksum of the description, and so of everything that the description has a checksum of.
     """
 
     kind: str
@@ -101,6 +110,7 @@ class Archive:
     metadata: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
     written_by: str
+    digest: str
 
 
 @dataclass(frozen=True)
@@ -195,17 +205,34 @@ def read_archive(path: str | os.PathLike[str], kinds: Collection[str] | None = N
     OSError
         If the file cannot be read.
     """
+    return _open_archive(path, kinds, with_arrays=True)
+
+
+def describe_archive(path: str | os.PathLike[str], kinds: Collection[str] | None = None) -> Archive:
+    """Read the description of a file as `read_archive` does, without its arrays.
+
+    A file of another length than its description says is refused. What the arrays contain is not
+    checked.
+    """
+    return _open_archive(path, kinds, with_arrays=False)
+
+
+def _open_archive(
+    path: str | os.PathLike[str], kinds: Collection[str] | None, *, with_arrays: bool
+) -> Archive:
     try:
         with open(path, "rb") as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise _Problem("it is not a regular file")
-            return _read_from(file, about.st_size, kinds)
+            return _read_from(file, about.st_size, kinds, with_arrays)
     except _Problem as problem:
         raise DamagedFile(path, *problem.args) from None
 
 
-def _read_from(file: IO[bytes], size: int, kinds: Collection[str] | None) -> Archive:
+def _read_from(
+    file: IO[bytes], size: int, kinds: Collection[str] | None, with_arrays: bool
+) -> Archive:
     text = _read_text(file, size)
     description, specs = _read_description(text, kinds)
     first = Member(DESCRIPTION, 0, len(text), zlib.crc32(text))
@@ -216,12 +243,12 @@ def _read_from(file: IO[bytes], size: int, kinds: Collection[str] | None) -> Arc
     if whole != size:
         raise _Problem(f"it has {size} bytes, but {whole} according to its description")
     arrays, members = {}, [first]
-    for spec in specs:
+    for spec in specs if with_arrays else ():
         array, crc = _read_array(file, spec, members[-1].end)
         arrays[spec.name] = array
         members.append(spec.member(members[-1].end, crc))
     tail = directory(members)
-    if file.read(len(tail) + 1) != tail:
+    if with_arrays and file.read(len(tail) + 1) != tail:
         raise _Problem("its directory does not match its contents")
     return Archive(
         description["kind"],
@@ -229,6 +256,7 @@ def _read_from(file: IO[bytes], size: int, kinds: Collection[str] | None) -> Arc
         description["metadata"],
         arrays,
         description["holdfast"],
+        _digest(text),
     )
 
 
@@ -349,7 +377,11 @@ def _bytes_of(array: NDArray[Any]) -> memoryview:
 
 
 def _checksum(array: NDArray[Any]) -> str:
-    return hashlib.blake2b(_bytes_of(array), digest_size=32).hexdigest()
+    return _digest(_bytes_of(array))
+
+
+def _digest(data: bytes | memoryview) -> str:
+    return hashlib.blake2b(data, digest_size=32).hexdigest()
 
 
 def _is_name(name: object) -> bool:

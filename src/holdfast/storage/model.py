@@ -14,7 +14,7 @@ from holdfast.storage.archive import DamagedFile, read_archive, write_archive
 from holdfast.storage.hierarchy import hierarchy_from_arrays, hierarchy_to_arrays
 from holdfast.tables.preparation import Preparation
 
-__all__ = ["ModelRecord", "TableRecord", "read_model", "write_model"]
+__all__ = ["ModelRecord", "TableRecord", "pack_ids", "read_model", "unpack_ids", "write_model"]
 
 _PREFIX = "hierarchy."
 _PARAMETERS = {"epsilon", "max_centers", "method", "metric", "n_clusters", "seed"}
@@ -109,13 +109,7 @@ def write_model(path: str | os.PathLike[str], model: ModelRecord) -> None:
 
 
 def _table_to_arrays(table: TableRecord) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    arrays: dict[str, NDArray[Any]] = {}
-    kind = "none"
-    if table.ids is not None and table.ids.dtype.kind == "i":
-        kind, arrays["ids.integers"] = "integers", table.ids.astype(np.int64)
-    elif table.ids is not None:
-        kind = "texts"
-        arrays |= _pack_texts(table.ids)
+    kind, arrays = pack_ids(table.ids)
     if not table.used.all():
         arrays["used"] = table.used
     record = {
@@ -247,7 +241,7 @@ def _read_table(
     id_name = record.get("id_name")
     if id_name is not None and not isinstance(id_name, str):
         raise ValueError("the name of the id column is not text")
-    ids = _unpack_ids(record.get("ids"), arrays, used.size)
+    ids = unpack_ids(record.get("ids"), arrays, used.size)
     return TableRecord(preparation, id_name, ids, used, tuple(cuts))
 
 
@@ -326,17 +320,20 @@ def _is_names(names: Any) -> bool:
     )
 
 
-def _pack_texts(ids: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Concatenate texts in UTF-8, and note where each ends."""
+def pack_ids(ids: NDArray[Any] | None) -> tuple[str, dict[str, NDArray[Any]]]:
+    """Return the kind of the ids and their arrays: integers, or texts in UTF-8 and their ends."""
+    if ids is None:
+        return "none", {}
+    if ids.dtype.kind == "i":
+        return "integers", {"ids.integers": ids.astype(np.int64)}
     encoded = [str(text).encode() for text in ids.tolist()]
     ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
-    return {
-        "ids.texts": np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        "ids.ends": ends,
-    }
+    texts = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    return "texts", {"ids.texts": texts, "ids.ends": ends}
 
 
-def _unpack_ids(kind: Any, arrays: Mapping[str, NDArray[Any]], n_rows: int) -> NDArray[Any] | None:
+def unpack_ids(kind: Any, arrays: Mapping[str, NDArray[Any]], n_rows: int) -> NDArray[Any] | None:
+    """Read what `pack_ids` returned; ValueError where it is something else."""
     if kind == "none":
         return None
     if kind == "integers":

@@ -1,0 +1,329 @@
+"""A fitted model and the release before -> the next release."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.hierarchy.cost import distance_to_own
+from holdfast.lineage.release import (
+    CARRIED,
+    CLUSTERS,
+    EVENTS,
+    FLOWS,
+    LEVELS,
+    MOVES,
+    N_CARRIED,
+    Release,
+)
+
+if TYPE_CHECKING:
+    from holdfast.estimator import HierarchicalKMedian
+
+__all__ = ["compose_release", "explain_moves", "match_ids"]
+
+_OUTSIDE = -1
+
+
+def compose_release(
+    model: "HierarchicalKMedian",
+    before: Release | None,
+    *,
+    label: str,
+    time: str,
+    levels: Sequence[int] | None = None,
+    staleness: Any = None,
+    include_rows: bool = True,
+) -> Release:
+    """Describe a model as the release after `before`; see `Lineage.append`.
+
+    Raises
+    ------
+    ValueError
+        If the model is not the next one of the segmentation of `before`.
+    """
+    follow, table = getattr(model, "follow_", None), getattr(model, "table_", None)
+    cuts: Sequence[int] = (model.n_clusters,) if table is None else table.cuts
+    if levels is None:
+        levels = cuts if follow is None else follow.levels
+    ks = tuple(sorted({int(k) for k in levels}))
+    if follow is not None and ks != tuple(follow.levels):
+        raise ValueError(
+            f"levels must be those that the model followed, {follow.levels}; got {ks}."
+        )
+    clusters, centers, assigned = _describe_clusters(model, ks)
+    columns, unit = _columns_of(model)
+    ids = getattr(model, "ids_", None)
+    n_rows = assigned.shape[0]
+    find = _row_finder(ids, n_rows)
+    held = getattr(model, "held_", None)
+    release = Release(
+        number=0,
+        label=label,
+        time=time,
+        levels=_describe_levels(model, ks, staleness),
+        clusters=clusters,
+        centers=centers * unit,
+        columns=columns,
+        unit=unit,
+        events=_table(getattr(model, "events_", None), EVENTS),
+        moves=_with_rows(getattr(model, "moves_", None), find),
+        next_moves=_with_rows(None if follow is None else follow.next_moves, find),
+        carried=np.empty(0, dtype=CARRIED),
+        flows=np.empty(0, dtype=FLOWS),
+        assigned=assigned,
+        held=np.zeros(n_rows, dtype=np.bool_) if held is None else np.asarray(held, dtype=np.bool_),
+        ids=None if ids is None else np.asarray(ids),
+        id_name=None if table is None else table.id_name,
+        rows=np.asarray(model.rows_, dtype=np.float64) * unit if include_rows else None,
+        n_survivors=0 if follow is None else int(follow.n_survivors),
+        n_new=n_rows if follow is None else int(follow.n_new),
+        n_left=0 if follow is None else int(follow.n_left),
+        budget=None if follow is None or follow.budget is None else float(follow.budget),
+        budget_binds=follow is not None and bool(follow.budget_binds),
+        tolerance_exceeded=follow is not None and bool(follow.tolerance_exceeded),
+    )
+    return release if before is None else _connect(release, before, followed=follow is not None)
+
+
+def match_ids(
+    before: NDArray[Any], after: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the positions of the common ids in both."""
+    place = dict(zip(before.tolist(), range(before.size), strict=True))
+    found = np.array([place.get(id, -1) for id in after.tolist()], dtype=np.int64)
+    rows = np.flatnonzero(found >= 0)
+    return found[rows], rows
+
+
+def explain_moves(release: Release, before: Release) -> NDArray[Any]:
+    """Find the columns whose change carried each moved row over the boundary.
+
+    A row is as far on the side of its new cluster b as its distance to the mean of its old
+    cluster a exceeds that to b, both squared: a sum over the columns. A change of the row's values
+    from x to y changes the term of a column by 2 (y - x)(b - a), in the units of the clustering.
+    The columns with the largest positive changes carried the row.
+    """
+    moves = release.moves
+    found = np.zeros(moves.size, dtype=CARRIED)
+    found["column"] = -1
+    if release.rows is None or before.rows is None or not moves.size:
+        return found
+    old, new = match_ids(_ids(before), _ids(release))
+    place = np.full(release.n_rows, -1)
+    place[new] = old
+    known = np.flatnonzero(place[moves["row"]] >= 0)
+    today = _center_finder(release, before)
+    y = release.rows[moves["row"][known]]
+    x = before.rows[place[moves["row"][known]]]
+    pairs = [
+        (today(level, a), today(level, b))
+        for level, a, b in moves[["level", "from", "to"]][known].tolist()
+    ]
+    step = np.array([b - a for a, b in pairs]).reshape(y.shape)
+    gain = (y - x) * step / release.unit**2
+    order = np.argsort(-gain, axis=1, kind="stable")[:, :N_CARRIED]
+    width = order.shape[1]
+    carried = np.take_along_axis(gain, order, axis=1) > 0.0
+    found["column"][known, :width] = np.where(carried, order, -1)
+    for field, values in (("before", x), ("after", y)):
+        shown = np.take_along_axis(values, order, axis=1)
+        found[field][known, :width] = np.where(carried, shown, 0.0)
+    return found
+
+
+def _connect(release: Release, before: Release, *, followed: bool) -> Release:
+    """Check that a release comes next after another, and add what it takes both to know."""
+    _check_next(release, before, followed=followed)
+    return replace(
+        release, flows=_find_flows(release, before), carried=explain_moves(release, before)
+    )
+
+
+def _check_next(release: Release, before: Release, *, followed: bool) -> None:
+    where = f"release {before.number} ({before.label})"
+    if release.columns != before.columns or not np.array_equal(release.unit, before.unit):
+        raise ValueError(
+            f"the model has other columns or scales than {where}: it belongs to another "
+            "segmentation. Append it to a lineage of its own."
+        )
+    if not followed:
+        raise ValueError(
+            f"the model was fitted without following {where}, so its clusters have other names. "
+            "Use model.follow, or append it to a lineage of its own."
+        )
+    if (release.ids is None) != (before.ids is None):
+        raise ValueError(f"only one of the model and {where} has ids; expected both or neither.")
+    if release.ids is None:
+        known = set(before.clusters[["level", "name"]].tolist())
+        was = release.events[release.events["size_before"] > 0.0]
+        expected = {(level, name) for level, name in was[["level", "name"]].tolist()}
+        shared = set(release.levels["level"]) & set(before.levels["level"])
+        wrong = sum(level in shared and (level, name) not in known for level, name in expected)
+        what = "clusters"
+    else:
+        wrong, what = _count_strangers(release, before), "rows in both"
+    if wrong:
+        raise ValueError(
+            f"{wrong:,} {what} were elsewhere than in {where} before the model moved them: the model "
+            "follows another one. Append the models between them first, or use a lineage of its own."
+        )
+
+
+def _count_strangers(release: Release, before: Release) -> int:
+    """Count surviving rows whose cluster before the moves was not that of the release before."""
+    old, new = match_ids(_ids(before), _ids(release))
+    wrong = np.zeros(release.n_rows, dtype=np.bool_)
+    for level in set(release.levels["level"].tolist()) & set(before.levels["level"].tolist()):
+        start = release.names(level).copy()
+        moves = release.moves[release.moves["level"] == level]
+        start[moves["row"]] = moves["from"]
+        wrong[new] |= start[new] != before.names(level)[old]
+    return int(np.count_nonzero(wrong))
+
+
+def _find_flows(release: Release, before: Release) -> NDArray[Any]:
+    """Count the rows that each cluster before gave to each cluster now."""
+    flows: list[tuple[int, int, int, int]] = []
+    known = release.ids is not None
+    old, new = match_ids(_ids(before), _ids(release)) if known else (None, None)
+    for level in release.levels["level"].tolist():
+        if level not in before.levels["level"]:
+            continue
+        if old is not None and new is not None:
+            ends = np.full((before.n_rows + release.n_rows - old.size, 2), _OUTSIDE)
+            ends[: before.n_rows, 0] = before.names(level)
+            place = np.full(release.n_rows, -1)
+            place[new] = old
+            place[place < 0] = np.arange(before.n_rows, ends.shape[0])
+            ends[place, 1] = release.names(level)
+            pairs, sizes = np.unique(ends, axis=0, return_counts=True)
+            counted = zip(pairs.tolist(), sizes.tolist(), strict=True)
+            flows += [(level, a, b, size) for (a, b), size in counted]
+        else:
+            flows += _guess_flows(level, release, before)
+    return np.array(flows, dtype=FLOWS)
+
+
+def _guess_flows(level: int, release: Release, before: Release) -> list[tuple[int, int, int, int]]:
+    """Without ids only moves are known: of the others, as many as fit stay."""
+    moves = release.moves[release.moves["level"] == level]
+    pairs, counts = np.unique(
+        np.stack((moves["from"], moves["to"]), axis=1), axis=0, return_counts=True
+    )
+    flows = {(a, b): n for (a, b), n in zip(pairs.tolist(), counts.tolist(), strict=True)}
+    sizes = [
+        dict(zip(table["name"].tolist(), table["size"].tolist(), strict=True))
+        for table in (r.clusters[r.clusters["level"] == level] for r in (before, release))
+    ]
+    for (a, b), n in list(flows.items()):
+        sizes[0][a] = sizes[0].get(a, n) - n
+        sizes[1][b] = sizes[1].get(b, n) - n
+    for name in sorted(set(sizes[0]) | set(sizes[1])):
+        gave, took = max(sizes[0].get(name, 0), 0), max(sizes[1].get(name, 0), 0)
+        stay = min(gave, took)
+        for pair, n in (((name, name), stay), ((name, _OUTSIDE), gave - stay),
+                        ((_OUTSIDE, name), took - stay)):  # fmt: skip
+            if n:
+                flows[pair] = n
+    return [(level, a, b, n) for (a, b), n in flows.items()]
+
+
+def _describe_clusters(
+    model: "HierarchicalKMedian", ks: tuple[int, ...]
+) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int32]]:
+    hierarchy: Any = model.hierarchy_
+    rows, weight = np.asarray(model.rows_, dtype=np.float64), model.row_weights_
+    clusters = np.zeros(sum(ks), dtype=CLUSTERS)
+    centers = np.zeros((sum(ks), rows.shape[1]))
+    assigned = np.zeros((rows.shape[0], len(ks)), dtype=np.int32)
+    start = 0
+    for j, k in enumerate(ks):
+        labels = hierarchy.cut(k)
+        total = np.bincount(labels, weights=weight, minlength=k)
+        sums = [np.bincount(labels, weights=weight * column, minlength=k) for column in rows.T]
+        means = np.stack(sums, axis=1) / np.where(total > 0.0, total, 1.0)[:, None]
+        distance = distance_to_own(rows, means, labels, model._fitted_metric)
+        part = slice(start, start + k)
+        clusters["level"][part] = k
+        clusters["name"][part] = hierarchy.names(k) if hasattr(hierarchy, "names") else range(k)
+        clusters["size"][part] = np.bincount(labels, minlength=k)
+        clusters["cost"][part] = np.bincount(labels, weights=weight * distance, minlength=k)
+        clusters["parent"][part] = -1
+        if j:
+            first = np.zeros(k, dtype=np.int64)
+            first[labels[::-1]] = np.arange(rows.shape[0])[::-1]
+            clusters["parent"][part] = clusters["name"][assigned[first, j - 1]]
+        centers[part] = means
+        assigned[:, j] = start + labels
+        start += k
+    return clusters, centers, assigned
+
+
+def _describe_levels(
+    model: "HierarchicalKMedian", ks: tuple[int, ...], staleness: Any
+) -> NDArray[Any]:
+    follow = getattr(model, "follow_", None)
+    levels = np.zeros(len(ks), dtype=LEVELS)
+    levels["level"] = ks
+    levels["cost"] = model.hierarchy_.costs[np.array(ks) - 1]
+    for field in ("cost_of_staying", "fresh_cost", "fresh_moved"):
+        levels[field] = np.nan
+    if follow is not None:
+        for field in ("moved", "cost", "cost_of_staying", "fresh_cost"):
+            value = getattr(follow, field)
+            if value is not None:
+                levels[field] = np.asarray(value, dtype=np.float64)
+    if staleness is not None:
+        levels["fresh_cost"] = levels["cost"] / np.asarray(staleness.cost_ratio)
+        levels["fresh_moved"] = staleness.moved
+    return levels
+
+
+def _columns_of(model: "HierarchicalKMedian") -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    table = getattr(model, "table_", None)
+    if table is not None:
+        scale = table.preparation.scale
+        d = len(table.preparation.columns)
+        return table.preparation.columns, np.ones(d) if scale is None else np.array(scale)
+    numbered = [f"column_{j}" for j in range(model.n_features_in_)]
+    names = tuple(str(name) for name in getattr(model, "feature_names_in_", numbered))
+    return names, np.ones(len(names))
+
+
+def _row_finder(ids: Any, n_rows: int) -> Any:
+    if ids is None:
+        return lambda found: np.asarray(found, dtype=np.int64)
+    place = dict(zip(np.asarray(ids).tolist(), range(n_rows), strict=True))
+    return lambda found: np.array([place[id] for id in found.tolist()], dtype=np.int64)
+
+
+def _with_rows(moves: Any, find: Any) -> NDArray[Any]:
+    table = _table(moves, MOVES)
+    if table.size:
+        table["row"] = find(moves["id"])
+    return table
+
+
+def _table(found: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Copy the fields that both have."""
+    table = np.zeros(0 if found is None else len(found), dtype=dtype)
+    for field in dtype.names or ():
+        if table.size and field in found.dtype.names:
+            table[field] = found[field]
+    return table
+
+
+def _ids(release: Release) -> NDArray[Any]:
+    return np.arange(release.n_rows) if release.ids is None else release.ids
+
+
+def _center_finder(release: Release, before: Release) -> Any:
+    """Find the mean of a cluster today, or that before for one that has ended."""
+    places = {}
+    for source in (before, release):
+        for i, key in enumerate(source.clusters[["level", "name"]].tolist()):
+            places[key] = source.centers[i]
+    return lambda level, name: places.get((level, name), np.zeros(len(release.columns)))

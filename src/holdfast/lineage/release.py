@@ -1,0 +1,265 @@
+"""One release of a segmentation, in memory and as a file that is never written again."""
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.storage.archive import Archive, DamagedFile, read_archive, write_archive
+from holdfast.storage.model import pack_ids, unpack_ids
+
+__all__ = ["CARRIED", "CLUSTERS", "EVENTS", "FLOWS", "LEVELS", "MOVES", "Release"]
+
+KIND = "release"
+N_CARRIED = 3
+"""Columns that are kept for each row that moved."""
+
+CLUSTERS = np.dtype(
+    [("level", "i4"), ("name", "i8"), ("parent", "i8"), ("size", "i8"), ("cost", "f8")]
+)
+LEVELS = np.dtype(
+    [("level", "i4"), ("moved", "f8"), ("cost", "f8"), ("cost_of_staying", "f8")]
+    + [("fresh_cost", "f8"), ("fresh_moved", "f8")]
+)
+EVENTS = np.dtype(
+    [("level", "i4"), ("name", "i8"), ("event", "U16"), ("other", "i8")]
+    + [("size_before", "f8"), ("size_after", "f8")]
+)
+MOVES = np.dtype(
+    [
+        ("row", "i8"),
+        ("level", "i4"),
+        ("from", "i8"),
+        ("to", "i8"),
+        ("reason", "U32"),
+        ("gain", "f8"),
+    ]
+)
+CARRIED = np.dtype(
+    [("column", "i4", (N_CARRIED,)), ("before", "f8", (N_CARRIED,)), ("after", "f8", (N_CARRIED,))]
+)
+FLOWS = np.dtype([("level", "i4"), ("from", "i8"), ("to", "i8"), ("size", "i8")])
+_TABLES = {
+    "clusters": CLUSTERS,
+    "levels": LEVELS,
+    "events": EVENTS,
+    "moves": MOVES,
+    "next_moves": MOVES,
+    "carried": CARRIED,
+    "flows": FLOWS,
+}
+_COUNTS = ("n_survivors", "n_new", "n_left")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """One model of a lineage: its clusters, and what changed since the release before.
+
+    Attributes
+    ----------
+    number : int
+        From 0.
+    label : str
+        Name of the release, such as a date.
+    time : str
+        When it was appended, in UTC and ISO 8601.
+    levels : ndarray, fields `level`, `moved`, `cost`, `cost_of_staying`, `fresh_cost`, `fresh_moved`
+        One entry for each followed number of clusters. `moved` is the fraction of the surviving
+        rows that changed cluster. The costs are those of this release, of nobody moving, and of a
+        fresh fit; `fresh_moved` is the fraction that a fresh fit would move. NaN is unknown.
+    clusters : ndarray, fields `level`, `name`, `parent`, `size`, `cost`
+        `parent` is the name of the cluster one level up that contains this one, or -1. `cost` is
+        the sum of the distances to the mean.
+    centers : ndarray of shape (n_all_clusters, n_columns), dtype float64
+        Means of the clusters, in the units of the table.
+    columns : tuple of str
+    unit : ndarray of shape (n_columns,), dtype float64
+        What each column was divided by before it was clustered.
+    events : ndarray, fields `level`, `name`, `event`, `other`, `size_before`, `size_after`
+    moves, next_moves : ndarray, fields `row`, `level`, `from`, `to`, `reason`, `gain`
+        Surviving rows that changed cluster, and those that would be next.
+    carried : ndarray, fields `column`, `before`, `after`, each of three values
+        For each of `moves`, the columns whose change carried the row to its new cluster, most
+        important first, with the values of the row before and now; column -1 is none.
+    flows : ndarray, fields `level`, `from`, `to`, `size`
+        How many rows of each cluster before are in each cluster now; -1 is outside.
+    assigned : ndarray of shape (n_rows, n_levels), dtype int32
+        For each row and level, the position of its cluster in `clusters`.
+    held : ndarray of shape (n_rows,), dtype bool
+        Rows that the price of moving holds in their cluster.
+    ids : ndarray of shape (n_rows,), dtype int64 or object, or None
+    id_name : str or None
+    rows : ndarray of shape (n_rows, n_columns), dtype float64, or None
+        In the units of the table.
+    n_survivors, n_new, n_left : int
+    budget : float or None
+    budget_binds, tolerance_exceeded : bool
+    previous, origin : str or None
+        Digests of the release before and of the first release.
+    digest : str
+        Checksum of this release; empty until it is written.
+    """
+
+    number: int
+    label: str
+    time: str
+    levels: NDArray[Any]
+    clusters: NDArray[Any]
+    centers: NDArray[np.float64]
+    columns: tuple[str, ...]
+    unit: NDArray[np.float64]
+    events: NDArray[Any]
+    moves: NDArray[Any]
+    next_moves: NDArray[Any]
+    carried: NDArray[Any]
+    flows: NDArray[Any]
+    assigned: NDArray[np.int32]
+    held: NDArray[np.bool_]
+    ids: NDArray[Any] | None
+    id_name: str | None
+    rows: NDArray[np.float64] | None
+    n_survivors: int
+    n_new: int
+    n_left: int
+    budget: float | None = None
+    budget_binds: bool = False
+    tolerance_exceeded: bool = False
+    previous: str | None = None
+    origin: str | None = None
+    digest: str = ""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that were clustered."""
+        return int(self.assigned.shape[0])
+
+    def __repr__(self) -> str:
+        """Name the release and its size."""
+        return f"Release({self.number}, {self.label!r}, n_rows={self.n_rows})"
+
+    def names(self, level: int) -> NDArray[np.int64]:
+        """Return the name of the cluster of each row."""
+        (j,) = np.flatnonzero(self.levels["level"] == level)
+        found: NDArray[np.int64] = self.clusters["name"][self.assigned[:, j]]
+        return found
+
+    def ids_of(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the ids of rows, or their numbers if there are none."""
+        return rows if self.ids is None else self.ids[rows]
+
+    def content(self) -> dict[str, NDArray[Any]]:
+        """Return everything but texts and numbers, as arrays for a file."""
+        arrays: dict[str, NDArray[Any]] = {
+            "centers": self.centers, "unit": self.unit, "assigned": self.assigned,
+            "held": self.held,
+        }  # fmt: skip
+        if self.rows is not None:
+            arrays["rows"] = self.rows
+        for name, dtype in _TABLES.items():
+            table = getattr(self, name)
+            for field in dtype.names or ():
+                if dtype[field].kind == "U":
+                    texts = {text: code for code, text in enumerate(_vocabulary(table[field]))}
+                    codes = [texts[text] for text in table[field].tolist()]
+                    arrays[f"{name}.{field}"] = np.array(codes, dtype=np.int32)
+                else:
+                    arrays[f"{name}.{field}"] = table[field]
+        return arrays | pack_ids(self.ids)[1]
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the release to a file, completely or not at all."""
+        fields = ("number", "label", "time", "id_name", "budget", "budget_binds")
+        metadata = {name: getattr(self, name) for name in (*fields, *_COUNTS)}
+        metadata |= {
+            "tolerance_exceeded": self.tolerance_exceeded,
+            "previous": self.previous,
+            "origin": self.origin,
+            "columns": list(self.columns),
+            "ids": pack_ids(self.ids)[0],
+            "texts": {
+                f"{name}.{field}": _vocabulary(getattr(self, name)[field])
+                for name, dtype in _TABLES.items()
+                for field in dtype.names or ()
+                if dtype[field].kind == "U"
+            },
+        }
+        write_archive(path, KIND, metadata, self.content())
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Release":
+        """Read a release, and check all of it."""
+        archive = read_archive(path, {KIND})
+        try:
+            return _check(cls._from_archive(archive))
+        except (KeyError, ValueError, TypeError, IndexError) as error:
+            problem = f"its content is not that of a release ({error})"
+            raise DamagedFile(path, problem) from None
+
+    @classmethod
+    def _from_archive(cls, archive: Archive) -> "Release":
+        metadata, arrays = dict(archive.metadata), dict(archive.arrays)
+        texts = metadata.pop("texts")
+        tables: dict[str, Any] = {}
+        for name, dtype in _TABLES.items():
+            fields = {field: arrays[f"{name}.{field}"] for field in dtype.names or ()}
+            (size,) = {array.shape[0] for array in fields.values()}
+            table = np.empty(size, dtype=dtype)
+            for field, array in fields.items():
+                words = texts.get(f"{name}.{field}")
+                if words is not None:
+                    table[field] = np.array([*words, ""])[array] if array.size else ""
+                else:
+                    table[field] = array
+            tables[name] = table
+        assigned = arrays["assigned"]
+        columns = tuple(metadata.pop("columns"))
+        ids = unpack_ids(metadata.pop("ids"), arrays, assigned.shape[0])
+        return cls(
+            **metadata,
+            **tables,
+            columns=columns,
+            centers=arrays["centers"],
+            unit=arrays["unit"],
+            assigned=assigned,
+            held=arrays["held"],
+            rows=arrays.get("rows"),
+            ids=ids,
+            digest=archive.digest,
+        )
+
+    def follows(self, number: int, previous: str | None, origin: str | None) -> "Release":
+        """Return the release with its place in a lineage."""
+        return replace(self, number=number, previous=previous, origin=origin)
+
+
+def _vocabulary(texts: NDArray[Any]) -> list[str]:
+    return sorted(set(texts.tolist()))
+
+
+def _check(release: Release) -> Release:
+    """Raise ValueError where no index may be trusted."""
+    n, k, d = release.n_rows, release.clusters.size, len(release.columns)
+    shapes = {
+        "centers": (k, d), "unit": (d,), "assigned": (n, release.levels.size), "held": (n,),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        if getattr(release, name).shape != shape:
+            raise ValueError(f"{name} has the wrong shape")
+    if release.rows is not None and release.rows.shape != (n, d):
+        raise ValueError("rows have the wrong shape")
+    ranges = [(release.assigned, 0, k), (release.carried["column"], -1, d)]
+    ranges += [(table["row"], 0, n) for table in (release.moves, release.next_moves)]
+    for array, low, high in ranges:
+        if array.size and not low <= array.min() <= array.max() < high:
+            raise ValueError("an index is out of range")
+    if release.carried.size != release.moves.size or not release.levels.size:
+        raise ValueError("its tables do not match")
+    texts = (release.label, release.time, *release.columns)
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a name is not text")
+    numbers = (release.number, release.n_survivors, release.n_new, release.n_left)
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise ValueError("a number is not a count")
+    return release

@@ -1,0 +1,58 @@
+"""Lineages under pressure: processes that are killed or append at the same time."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast import Lineage
+
+HERE = Path(__file__).parent
+
+APPEND = """
+import sys
+from lineage.chain import build_chain
+from holdfast import Lineage
+lineage = Lineage(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    lineage.append(build_chain()[int(sys.argv[2])], label=sys.argv[3], levels=[2, 3])
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
+def test_releases_are_intact_after_a_kill_at_any_line(tmp_path):
+    command = [sys.executable, str(HERE / "killed_append.py"), str(tmp_path / "series")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["kills"] >= 40
+    assert found["before"] > 0
+    assert found["after"] > 0
+    assert found["parts"] > 0, "some were killed in the middle of a file"
+
+
+def test_processes_that_append_at_the_same_time_take_turns(tmp_path):
+    folder = tmp_path / "series"
+    from lineage.chain import build_chain
+
+    Lineage(folder).append(build_chain()[0], label="week 0", levels=[2, 3])
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", APPEND, str(folder), "1", f"run {i}"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HERE.parent,
+        )
+        for i in range(3)
+    ]  # fmt: skip
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    said = [process.communicate("go\n")[0] for process in started]
+    assert sorted(p.name for p in folder.iterdir()) == ["000000.release", "000001.release"]
+    assert sorted("follows another one" in text for text in said) == [False, True, True]
+    assert Lineage(folder)[-1].n_rows == 10
