@@ -14,6 +14,7 @@ LOG := $(VENV)/setup.log
 EXTRAS_demo :=
 EXTRAS_test := test
 EXTRAS_browser := browser
+EXTRAS_docs := docs
 EXTRAS_lint := lint
 EXTRAS_supply := supply
 EXTRAS_sbom := plot,cli,report,dask
@@ -32,12 +33,13 @@ OLD_WARNINGS := -W default::DeprecationWarning -W default::FutureWarning
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint bench frontier reproduce fuzz oldest lock sbom clean
+.PHONY: help demo test browser docs lint bench frontier reproduce fuzz oldest lock sbom clean
 
 help:
 	@echo "make demo       cluster the Wine data, compare methods, write demo-report.html"
 	@echo "make test       run all tests except those that need a browser"
 	@echo "make browser    test the report page in Chromium (installs it from system packages)"
+	@echo "make docs       build the documentation site; runs the examples and checks every link"
 	@echo "make lint       check style, types, licenses and known vulnerabilities"
 	@echo "make bench      measure speed and memory relative to other clusterers"
 	@echo "make frontier   measure cost and movement of all methods on many data sets"
@@ -61,6 +63,14 @@ test: $(VENV)/.ready-test
 browser: $(VENV)/.ready-browser
 	@tests/browser/get_chromium.sh
 	@$(RUN) -m pytest tests/browser $(ARGS)
+
+# Examples run again if they or the package changed; what they made is in docs/gallery.
+docs: $(VENV)/.ready-docs
+	@$(RUN) docs/_site/run_blocks.py
+	@$(RUN) -m sphinx --fail-on-warning --keep-going --quiet --builder html \
+		--doctree-dir build/docs/doctrees $(ARGS) docs build/docs/html
+	@$(RUN) docs/_site/check_links.py build/docs/html
+	@echo "The site is built. Open file://$(CURDIR)/build/docs/html/index.html"
 
 lint: $(VENV)/.ready-lint
 	@$(RUN) -m ruff check .
@@ -101,8 +111,9 @@ sbom: $(VENV)/.ready-supply
 clean:
 	@rm -rf $(VENV) .venv-oldest .venv-sbom sbom.cdx.json build dist fuzz-failures .mypy_cache \
 		.pytest_cache .ruff_cache .hypothesis benchmarks/work
-	@rm -f demo-report.html
-	@find src tests benchmarks -type d \( -name __pycache__ -o -name '*.egg-info' \) \
+	@rm -rf docs/_extra docs/gallery docs/reference/api docs/tutorials
+	@rm -f demo-report.html docs/reference/commands.md docs/reference/python.md
+	@find src tests benchmarks docs -type d \( -name __pycache__ -o -name '*.egg-info' \) \
 		-prune -exec rm -rf {} + 2>/dev/null || true
 
 $(VENV)/.ready-%: pyproject.toml $(VENV)/.created

@@ -106,7 +106,7 @@ class HierarchicalKMedian(
         the units of the table.
     n_features_in_ : int
         Number of columns seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all of them are strings.
 
     Notes

@@ -1,0 +1,59 @@
+"""
+On a Dask cluster
+=================
+
+:func:`holdfast.distributed.fit` sketches each partition on the worker that holds it, merges the
+sketches and builds the hierarchy once. The result is that of a local fit, bit for bit.
+"""
+
+import dask.array as da
+import matplotlib.pyplot as plt
+import numpy as np
+from distributed import Client, LocalCluster
+
+from holdfast import HierarchicalKMedian, distributed
+
+rng = np.random.default_rng(0)
+centers = rng.uniform(-10, 10, size=(60, 2))
+rows = centers[rng.integers(60, size=300_000)] + rng.normal(scale=0.6, size=(300_000, 2))
+X = da.from_array(rows, chunks=(37_500, -1))
+
+# %%
+# Two workers on this machine; ``Client("scheduler:8786")`` would use yours.
+
+with (
+    LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as here,
+    Client(here),
+):
+    model = distributed.fit(HierarchicalKMedian(60), X)
+    labels = distributed.predict(model, X)
+    sizes = da.bincount(labels, minlength=60).compute()
+    labels = labels.compute()
+
+alone = HierarchicalKMedian(60).fit(rows)
+assert np.array_equal(labels, alone.labels_)
+print(f"{X.numblocks[0]} partitions, {sizes.sum():,} rows, the labels of a local fit")
+
+# %%
+# Each cluster, drawn with the number of its rows that each partition held: partitions know nothing of
+# clusters, and need not.
+
+parts = np.repeat(np.arange(X.numblocks[0]), 37_500)
+counts = np.zeros((X.numblocks[0], 60))
+np.add.at(counts, (parts, labels), 1)
+figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
+left.scatter(*rows[::4].T, c=plt.cm.hsv((labels[::4] * 0.618034) % 1), s=0.6, linewidths=0)
+left.scatter(*model.cluster_centers_.T, c="black", s=9)
+left.set_axis_off()
+left.set_title("300,000 rows, 60 clusters")
+picture = right.imshow(counts, aspect="auto", cmap="viridis")
+right.set_xlabel("cluster")
+right.set_ylabel("partition")
+figure.colorbar(picture, label="rows")
+plt.show()
+
+# %%
+# **What was learned:** every partition holds a part of every cluster, and the cluster of machines still
+# returns the labels of one machine.

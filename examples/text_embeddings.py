@@ -1,0 +1,61 @@
+"""
+Text embeddings with cosine distance
+====================================
+
+Texts become vectors, and what counts is their direction: ``metric="cosine"``. The texts here are the
+docstrings of SciPy and scikit-learn, because they are on every machine that has holdfast; the vectors
+come from latent semantic analysis. With vectors of a language model, the rest is the same.
+"""
+
+import inspect
+from importlib import import_module
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+
+from holdfast import HierarchicalKMedian
+
+MODULES = ["scipy.stats", "scipy.optimize", "scipy.signal", "scipy.sparse", "scipy.spatial"]
+MODULES += ["scipy.linalg", "scipy.special", "sklearn.cluster", "sklearn.linear_model"]
+MODULES += ["sklearn.ensemble", "sklearn.metrics", "sklearn.preprocessing"]
+
+texts = {}
+for module in map(import_module, MODULES):
+    for name in getattr(module, "__all__", dir(module)):
+        doc = inspect.getdoc(getattr(module, name, None))
+        if doc and len(doc) > 300 and not name.startswith("_"):
+            texts.setdefault(f"{module.__name__}.{name}", doc)
+names = np.array(list(texts))
+home = np.array([name.rpartition(".")[0] for name in names])
+
+words = TfidfVectorizer(stop_words="english", min_df=3, max_df=0.3, sublinear_tf=True)
+embed = make_pipeline(words, TruncatedSVD(64, random_state=0), Normalizer(copy=False))
+X = embed.fit_transform(texts.values())
+model = HierarchicalKMedian(n_clusters=12, metric="cosine").fit(X)
+print(f"{len(names)} docstrings; the center of each cluster:")
+for label, center in enumerate(model.center_indices_):
+    print(f"  {label:2}  {np.sum(model.labels_ == label):4} texts  {names[center]}")
+
+# %%
+# Clusters against the modules that the functions come from. No cluster was told about modules.
+
+modules = sorted(set(home))
+table = np.array([[np.sum((home == m) & (model.labels_ == k)) for k in range(12)] for m in modules])
+order = np.argsort(table.argmax(axis=0), kind="stable")
+figure, ax = plt.subplots(figsize=(9, 5), layout="constrained")
+picture = ax.imshow(
+    (table / table.sum(axis=0))[:, order], cmap="Blues", aspect="auto", vmin=0, vmax=1
+)
+ax.set_yticks(range(len(modules)), modules)
+ax.set_xticks(range(12), order)
+ax.set_xlabel("cluster")
+figure.colorbar(picture, label="fraction of the cluster's texts")
+plt.show()
+
+# %%
+# **What was learned:** directions alone separate statistics from signals and sparse matrices from
+# regression, and the center of each cluster is a real text that you can read to name it.
