@@ -2,10 +2,11 @@
 
 Data flow: arguments -> `inputs` (validated) -> `build` -> one plain dictionary, each part from a
 file of its own (`segments`, `comparison`, `rows`, `choosing`, `verdict`) -> `page` (templates) ->
-HTML. docs/report.md describes the dictionary.
+HTML. `lineage` builds the dictionary of a lineage, for the same page. docs/report.md describes the dictionary.
 """
 
 from holdfast.report.build import build_report, build_sensitivity_report
+from holdfast.report.lineage import build_lineage_report
 from holdfast.report.page import Report
 
-__all__ = ["Report", "build_report", "build_sensitivity_report"]
+__all__ = ["Report", "build_lineage_report", "build_report", "build_sensitivity_report"]

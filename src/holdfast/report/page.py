@@ -31,6 +31,7 @@ __all__ = ["Report", "embed_json", "format_fraction", "list_numbers", "render_pa
 
 _SCRIPTS = (
     "elements.js",
+    "frame.js",
     "marks.js",
     "hierarchy.js",
     "axes.js",
@@ -43,6 +44,19 @@ _SCRIPTS = (
     "choosing.js",
     "page.js",
 )
+
+_LINEAGE_SCRIPTS = (
+    "elements.js",
+    "frame.js",
+    "marks.js",
+    "axes.js",
+    "charts.js",
+    "segments.js",
+    "alluvial.js",
+    "lineage.js",
+)
+
+_PARTS = ("<!-- parts -->", "<!-- end of parts -->")
 
 _FRAME_HEIGHT = 720  # pixels, in a notebook
 
@@ -143,12 +157,13 @@ def render_page(content: dict[str, Any]) -> str:
     str
         A complete HTML document.
     """
-    style, script = _read("page.css"), _join_scripts()
+    about_lineage = content.get("kind") == "lineage"
+    style, script = _read("page.css"), _join_scripts(about_lineage)
     policy = (
         f"default-src 'none'; script-src '{_hash_source(script)}'; "
         f"style-src '{_hash_source(style)}'; base-uri 'none'; form-action 'none'"
     )
-    return Template(_read("page.html")).substitute(
+    return Template(_read_page(about_lineage)).substitute(
         title=html.escape(content["title"]),
         policy=policy,
         style=style,
@@ -189,9 +204,19 @@ def format_fraction(fraction: float) -> str:
 
 
 @cache
-def _join_scripts() -> str:
-    parts = "\n".join(_read(name) for name in _SCRIPTS)
+def _join_scripts(about_lineage: bool = False) -> str:
+    names = _LINEAGE_SCRIPTS if about_lineage else _SCRIPTS
+    parts = "\n".join(_read(name) for name in names)
     return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
+
+
+def _read_page(about_lineage: bool) -> str:
+    """Read the frame of all pages, with the parts of one kind of page."""
+    page = _read("page.html")
+    if not about_lineage:
+        return page
+    before, _, rest = page.partition(_PARTS[0])
+    return before + _read("lineage.html") + rest.partition(_PARTS[1])[2]
 
 
 @cache

@@ -9,9 +9,6 @@ const EPSILON_AXIS = {
   gap: 44,
 };
 
-const block = (title, ...content) =>
-  html("div", { class: "block-of" }, html("h3", {}, title), content);
-
 function describeRows({ rows, data }) {
   const sentences = [`At k = ${rows.k}, mean of ${plural(rows.n_seeds, "random state")}.`];
   if (rows.n_measured < rows.n_rows) {

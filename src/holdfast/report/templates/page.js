@@ -1,44 +1,11 @@
-// Reads the data, shows the parts that are there, and follows the theme.
+// Reads the data and shows the parts that are there.
 
 const report = JSON.parse(byId("data").textContent);
-
-function startTheme() {
-  const button = byId("theme");
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  function apply(theme) {
-    const other = theme === "dark" ? "light" : "dark";
-    document.documentElement.dataset.theme = theme;
-    button.textContent = other === "dark" ? "Dark" : "Light";
-    button.setAttribute("aria-label", `Switch to ${other} colors`);
-  }
-  const follow = () => apply(system.matches ? "dark" : "light");
-  button.addEventListener("click", () => {
-    system.removeEventListener("change", follow);
-    apply(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
-  });
-  system.addEventListener("change", follow);
-  follow();
-}
-
-function startPart(id, make) {
-  const part = byId(id);
-  part.hidden = false;
-  byId("contents").append(html("a", { href: `#${id}` }, part.dataset.name));
-  return make();
-}
 
 function describeData({ data }) {
   const size = `${plural(data.n_rows, "row")}, ${plural(data.n_columns, "column")}.`;
   if (data.shows_rows) return size;
   return `${size} This page contains no values, names or points of single rows.`;
-}
-
-function definitionList(title, entries) {
-  const items = Object.entries(entries).flatMap(([name, value]) => [
-    html("dt", {}, name),
-    html("dd", {}, value),
-  ]);
-  return block(title, html("dl", {}, items));
 }
 
 function makeProvenance({ provenance, data }) {
@@ -89,10 +56,7 @@ function startPage() {
   if (report.choosing) startPart("choosing", () => makeChoosing(report));
   startPart("provenance", () => makeProvenance(report));
   if (report.choosing) startPart("appendix", () => makeEpsilon(report));
-  addEventListener("keydown", (event) => {
-    if (event.key === "Escape") tooltip.hide();
-  });
-  document.documentElement.dataset.ready = "true";
+  finishPage();
 }
 
 startPage();

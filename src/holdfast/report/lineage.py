@@ -1,0 +1,299 @@
+"""A lineage -> one page: what changed, segments over time, who moved and why."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.lineage.draw import choose_level, lay_out
+from holdfast.lineage.release import Release
+from holdfast.lineage.words import describe_release, list_events
+from holdfast.report.page import Report, list_numbers, round_number
+
+if TYPE_CHECKING:
+    from holdfast.lineage import Lineage
+
+__all__ = ["build_lineage_report"]
+
+FORMAT = 1
+"""Version of the dictionary's layout."""
+
+MAX_COLUMNS = 12
+"""Columns shown: those that differ most between clusters."""
+
+MAX_MOVES = 200
+"""Rows listed that moved in the latest release: those with the largest gain."""
+
+MIN_DESCRIBED = 5
+"""Without rows, the means of smaller clusters are left out."""
+
+MAX_ROWS = 20
+"""Rows to look at, in each list."""
+
+
+def build_lineage_report(
+    lineage: "Lineage",
+    *,
+    level: int | None = None,
+    title: str = "Segments over time",
+    rows: bool = True,
+) -> Report:
+    """Describe the releases of a segmentation on one page.
+
+    Parameters
+    ----------
+    lineage : Lineage
+        With at least one release.
+    level : int, default=None
+        The number of clusters that is shown first. None takes the smallest that was followed.
+    title : str, default="Segments over time"
+    rows : bool, default=True
+        False leaves out everything about single rows: ids and values.
+
+    Returns
+    -------
+    Report
+        With `show`, `to_html`, `to_json`, `to_dict` and `verdict`. docs/report.md describes its
+        dictionary.
+    """
+    if not len(lineage):
+        raise ValueError("the lineage has no releases; append a model first.")
+    last = lineage[-1]
+    first_shown = choose_level(lineage, level)
+    seen = [_see(release) for release in lineage]
+    levels = [int(k) for k in last.levels["level"]]
+    columns = _choose_columns(last)
+    sentence = _compose_headline(last, lineage.labels, first_shown)
+    return Report(
+        {
+            "format": FORMAT,
+            "kind": "lineage",
+            "title": title,
+            "verdict": {"headline": sentence, "sentence": sentence},
+            "data": {
+                "n_rows": last.n_rows,
+                "n_columns": len(last.columns),
+                "names": [last.columns[j] for j in columns],
+                "id_name": last.id_name,
+                "shows_rows": rows,
+            },
+            "lineage": {
+                "labels": lineage.labels,
+                "levels": levels,
+                "level": first_shown,
+                "pictures": {str(k): _describe_picture(seen, k) for k in levels},
+                "releases": [_describe_release(one) for one in seen],
+                "clusters": {str(k): _describe_clusters(seen, k, columns, rows) for k in levels},
+            },
+            "moves": {str(k): _describe_moves(last, k, rows) for k in levels},
+            "rows": _find_rows(last, seen, first_shown) if rows and last.ids is not None else [],
+            "provenance": {
+                "lineage": lineage.path.name,
+                "time": last.time,
+                "holdfast": version("holdfast"),
+                "digest": last.digest,
+            },
+        }
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """A release without what takes memory for each row, and what was found out with it."""
+
+    release: Release
+    mean: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    moved: list[Any]
+    n_held: int
+
+
+def _see(release: Release) -> _Seen:
+    mean, spread = _spread(release)
+    moved = release.ids_of(release.moves["row"]).tolist()
+    nothing = np.broadcast_to(np.int32(0), release.assigned.shape)
+    small = replace(release, rows=None, ids=None, assigned=nothing, held=np.empty(0, dtype=bool))
+    return _Seen(small, mean, spread, moved, int(np.count_nonzero(release.held)))
+
+
+def _compose_headline(release: Release, labels: list[str], level: int) -> str:
+    text = _say_segments(describe_release(release, [level]))
+    if release.number:
+        return f"Since {labels[release.number - 1]}, {text[0].lower()}{text[1:]}"
+    return text
+
+
+def _say_segments(text: str) -> str:
+    """Use the word of the page."""
+    return text.replace("cluster", "segment").replace("Cluster", "Segment")
+
+
+def _describe_picture(seen: list[_Seen], level: int) -> dict[str, Any]:
+    picture = lay_out([one.release for one in seen], level)
+    return {
+        "order": list(picture.order),
+        "height": round_number(picture.height, 8),
+        "bars": [
+            [bar.release, bar.name, round_number(bar.low, 8), round_number(bar.high, 8), bar.event]
+            for bar in picture.bars
+        ],
+        "bands": [
+            [b.release, b.source, b.target, b.size]
+            + [round_number(b.start, 8), round_number(b.end, 8)]
+            for b in picture.bands
+        ],
+    }
+
+
+def _describe_release(seen: _Seen) -> dict[str, Any]:
+    release = seen.release
+    return {
+        "label": release.label,
+        "time": release.time,
+        "n_rows": release.n_rows,
+        "n_survivors": release.n_survivors,
+        "n_new": release.n_new,
+        "n_left": release.n_left,
+        "n_held": seen.n_held,
+        "budget": release.budget,
+        "budget_binds": release.budget_binds,
+        "tolerance_exceeded": release.tolerance_exceeded,
+        "levels": {
+            str(line["level"]): {
+                "moved": round_number(line["moved"]),
+                "cost": round_number(line["cost"], 8),
+                "cost_of_staying": round_number(line["cost_of_staying"], 8),
+                "fresh_cost": round_number(line["fresh_cost"], 8),
+                "fresh_moved": round_number(line["fresh_moved"]),
+                "events": [
+                    _say_segments(e) for e in list_events(release.events, int(line["level"]))
+                ],
+            }
+            for line in release.levels
+        },
+    }
+
+
+def _describe_clusters(
+    seen: list[_Seen], level: int, columns: NDArray[np.int64], rows: bool
+) -> list[dict[str, Any]]:
+    """For each cluster that ever was: size, cost and profile in each release."""
+    found: dict[int, dict[str, Any]] = {}
+    for one_seen in seen:
+        release = one_seen.release
+        for i in np.flatnonzero(release.clusters["level"] == level).tolist():
+            line = release.clusters[i]
+            size, center = int(line["size"]), release.centers[i]
+            difference = (center - one_seen.mean) / one_seen.spread
+            one = found.setdefault(
+                int(line["name"]),
+                {"name": int(line["name"]), "releases": [], "sizes": [], "costs": []}
+                | {"means": [], "differences": []},
+            )
+            one["releases"].append(release.number)
+            one["sizes"].append(size)
+            one["costs"].append(round_number(line["cost"] / max(size, 1)))
+            if not rows and size < MIN_DESCRIBED:
+                center, difference = np.full((2, center.size), np.nan)
+            one["means"].append(list_numbers(center[columns]))
+            one["differences"].append(list_numbers(difference[columns], 3))
+    return [found[name] for name in sorted(found)]
+
+
+def _describe_moves(release: Release, level: int, rows: bool) -> dict[str, Any]:
+    """Count the moves between each two clusters, and list the rows with the largest gain."""
+    chosen = np.flatnonzero(release.moves["level"] == level)
+    moves, carried = release.moves[chosen], release.carried[chosen]
+    pairs = Counter(zip(moves["from"].tolist(), moves["to"].tolist(), strict=True))
+    columns = Counter(int(j) for j in carried["column"][:, 0] if j >= 0)
+    shown = []
+    if rows:
+        order = np.argsort(-moves["gain"], kind="stable")[:MAX_MOVES]
+        ids = release.ids_of(moves["row"][order]).tolist()
+        shown = [
+            {
+                "id": str(id),
+                "from": int(moves["from"][i]),
+                "to": int(moves["to"][i]),
+                "reason": str(moves["reason"][i]),
+                "gain": round_number(moves["gain"][i], 3),
+                "columns": [
+                    [release.columns[j], round_number(before), round_number(after)]
+                    for j, before, after in zip(
+                        *(part.tolist() for part in carried[i]), strict=True
+                    )
+                    if j >= 0
+                ],
+            }
+            for id, i in zip(ids, order.tolist(), strict=True)
+        ]
+    return {
+        "total": int(moves.size),
+        "pairs": [[a, b, n] for (a, b), n in sorted(pairs.items(), key=lambda p: (-p[1], p[0]))],
+        "columns": [[release.columns[j], n] for j, n in columns.most_common()],
+        "shown": shown,
+    }
+
+
+def _find_rows(last: Release, seen: list[_Seen], level: int) -> list[dict[str, Any]]:
+    """Find rows that would move next, and rows that moved most often."""
+    following = last.next_moves[last.next_moves["level"] == level]
+    following = following[np.argsort(-following["gain"], kind="stable")][:MAX_ROWS]
+    ids = last.ids_of(following["row"]).tolist()
+    lists = []
+    if len(following):
+        lists.append(
+            {
+                "title": "Would move next",
+                "text": "Moving these rows would lower the cost most; the price or the budget "
+                "holds them.",
+                "head": ["Row", "From", "To", "Gain"],
+                "lines": [
+                    [str(id), int(m["from"]), int(m["to"]), round_number(m["gain"], 3)]
+                    for id, m in zip(ids, following, strict=True)
+                ],
+            }
+        )
+    times: Counter[Any] = Counter()
+    paths: dict[Any, list[int]] = {}
+    for one in seen:
+        places = one.release.moves[["level", "from", "to"]].tolist()
+        for id, (k, a, b) in zip(one.moved, places, strict=True):
+            if k == level:
+                times[id] += 1
+                paths.setdefault(id, [a]).append(b)
+    often = [(id, n) for id, n in times.most_common(MAX_ROWS) if n > 1]
+    if often:
+        lists.append(
+            {
+                "title": "Moved most often",
+                "text": "These rows lie near a boundary or change a lot.",
+                "head": ["Row", "Times", "Segments"],
+                "lines": [[str(id), n, " → ".join(map(str, paths[id]))] for id, n in often],
+            }
+        )
+    return lists
+
+
+def _spread(release: Release) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation of each column: of the rows, or of the means without them."""
+    if release.rows is not None:
+        mean, spread = release.rows.mean(axis=0), release.rows.std(axis=0)
+    else:
+        finest = release.clusters["level"] == release.levels["level"].max()
+        weight = release.clusters["size"][finest].astype(np.float64)
+        centers = release.centers[finest]
+        mean = np.average(centers, axis=0, weights=weight)
+        spread = np.sqrt(np.average((centers - mean) ** 2, axis=0, weights=weight))
+    return mean, np.where(spread > 0.0, spread, 1.0)
+
+
+def _choose_columns(release: Release) -> NDArray[np.int64]:
+    """Choose the columns whose means differ most between clusters, in the order of the table."""
+    finest = release.clusters["level"] == release.levels["level"].max()
+    differ = release.centers[finest].std(axis=0) / _spread(release)[1]
+    chosen: NDArray[np.int64] = np.sort(np.argsort(-differ, kind="stable")[:MAX_COLUMNS])
+    return chosen

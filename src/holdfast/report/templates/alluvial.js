@@ -1,0 +1,157 @@
+// Segments of all releases beside each other, with bands for the rows that stay or move.
+
+const BAR_WIDTH = 16;
+const RELEASE_WIDTH = 34; // least distance of two releases in pixels; a wider picture scrolls
+const ALLUVIAL = { left: 44, right: 44, top: 8, bottom: 34, height: 380 };
+const FAINT = 0.001; // of the rows; smaller bands are thin lines
+const LEAST_LABEL = 13; // pixels; lower blocks have no number
+
+const countRows = (size) => plural(Math.round(size), "row");
+
+function describeBand([release, source, target, size], labels) {
+  const when = `${labels[release]} → ${labels[release + 1]}`;
+  const what =
+    source === target
+      ? `${countRows(size)} stayed in segment ${source}`
+      : `${countRows(size)} moved from segment ${source} to ${target}`;
+  return [html("b", {}, what), html("span", {}, when)];
+}
+
+function describeBar([release, name, low, high, event], labels, total) {
+  const size = high - low;
+  const notable = release > 0 && ["split", "merged", "new", "ended"].includes(event);
+  const first = `Segment ${name}${notable ? ` (${event})` : ""}`;
+  const text = `${labels[release]}: ${countRows(size)}, ${formatFraction(size / total)}`;
+  return [html("b", {}, first), html("span", {}, text)];
+}
+
+function bandPath([release, , , size, start, end], x, y) {
+  const left = x(release) + BAR_WIDTH / 2;
+  const right = x(release + 1) - BAR_WIDTH / 2;
+  const middle = (left + right) / 2;
+  const [a, b] = [y(start), y(start + size)];
+  const [c, d] = [y(end), y(end + size)];
+  return (
+    `M${left} ${a}C${middle} ${a} ${middle} ${c} ${right} ${c}` +
+    `L${right} ${d}C${middle} ${d} ${middle} ${b} ${left} ${b}z`
+  );
+}
+
+function drawBands(picture, x, y, labels) {
+  // Rows that moved lie on top of those that stayed.
+  const moved = (band) => Number(band[1] !== band[2]);
+  const bandKind = (band) =>
+    !moved(band) ? "" : band[3] < FAINT * picture.height ? "faint" : "moved";
+  return [...picture.bands]
+    .sort((a, b) => moved(a) - moved(b))
+    .map((band) =>
+      svg("path", {
+        class: `flow ${colorClass(band[1])} ${bandKind(band)}`,
+        d: bandPath(band, x, y),
+        onpointermove: (event) =>
+          tooltip.show(describeBand(band, labels), event.clientX, event.clientY),
+        onpointerleave: tooltip.hide,
+      }),
+    );
+}
+
+function drawBars(picture, x, y, labels, totals) {
+  const last = labels.length - 1;
+  return picture.bars.map((bar) => {
+    const [release, name, low, high, event] = bar;
+    const box = {
+      x: x(release) - BAR_WIDTH / 2,
+      y: y(high),
+      width: BAR_WIDTH,
+      height: Math.max(y(low) - y(high), 0.5),
+    };
+    const hatch = shapeNumber(name);
+    const middle = box.y + box.height / 2 + 4;
+    const tall = box.height >= LEAST_LABEL;
+    const atEnd = release === 0 ? -1 : release === last ? 1 : 0;
+    const mark = release > 0 && ["split", "new"].includes(event);
+    return svg(
+      "g",
+      {
+        class: `segment-bar ${colorClass(name)}`,
+        onpointermove: (at) =>
+          tooltip.show(describeBar(bar, labels, totals[release]), at.clientX, at.clientY),
+        onpointerleave: tooltip.hide,
+      },
+      svg("rect", { class: "fill", ...box }),
+      hatch ? svg("rect", { fill: `url(#hatch${hatch})`, ...box }) : null,
+      mark ? svg("rect", { class: "notable", ...box }) : null,
+      atEnd && tall
+        ? svg(
+            "text",
+            {
+              x: x(release) + atEnd * (BAR_WIDTH / 2 + 6),
+              y: middle,
+              "text-anchor": atEnd < 0 ? "end" : "start",
+            },
+            name,
+          )
+        : null,
+    );
+  });
+}
+
+function drawReleases(labels, x, bottom) {
+  const shown = thinTicks([...labels.keys()], x, 76);
+  return shown.map((release) =>
+    svg(
+      "text",
+      { class: "tick", x: x(release), y: bottom + 20, "text-anchor": "middle" },
+      labels[release],
+    ),
+  );
+}
+
+function drawAlluvial(picture, labels, totals, available) {
+  const n = labels.length;
+  const width = Math.max(
+    available,
+    ALLUVIAL.left + ALLUVIAL.right + RELEASE_WIDTH * Math.max(n - 1, 1),
+  );
+  const bottom = ALLUVIAL.height - ALLUVIAL.bottom;
+  const x = linearScale(0, Math.max(n - 1, 1), ALLUVIAL.left, width - ALLUVIAL.right);
+  const y = linearScale(0, picture.height, bottom, ALLUVIAL.top);
+  const root = svg(
+    "svg",
+    {
+      viewBox: `0 0 ${width} ${ALLUVIAL.height}`,
+      width,
+      height: ALLUVIAL.height,
+      role: "group",
+      tabindex: 0,
+      "aria-label": "Segments of all releases. Arrow keys go from release to release.",
+    },
+    hatchPatterns(),
+    drawBands(picture, x, y, labels),
+    drawBars(picture, x, y, labels, totals),
+    drawReleases(labels, x, bottom),
+  );
+  followKeys(root, n, (release) => {
+    const box = root.getBoundingClientRect();
+    const bars = picture.bars.filter((bar) => bar[0] === release).reverse();
+    const pairs = bars.map(([, name, low, high]) => [
+      `Segment ${name}`,
+      `${countRows(high - low)}, ${formatFraction((high - low) / totals[release])}`,
+    ]);
+    const lines = [html("b", {}, labels[release]), pairTable(pairs)];
+    tooltip.show(lines, box.left + (x(release) / width) * box.width, box.top + 20);
+  });
+  return root;
+}
+
+function followKeys(root, count, show) {
+  let current = -1;
+  root.addEventListener("blur", tooltip.hide);
+  root.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    current = Math.max(0, Math.min(count - 1, current < 0 ? count - 1 : current + step));
+    show(current);
+  });
+}
