@@ -138,7 +138,7 @@ class ObjectClusterer:
 
 @dataclass(frozen=True)
 class FunctionClusterer:
-    """A function ``(X, k, seed) -> labels``.
+    """A function ``(X, k, seed) -> labels``; k is None if the function chooses it.
 
     Attributes
     ----------
@@ -148,14 +148,14 @@ class FunctionClusterer:
         Whether it uses the seed.
     """
 
-    function: Callable[[Rows, int, int], ArrayLike]
+    function: Callable[[Any, int | None, int], ArrayLike]
     name: str
     randomized: bool
     hierarchical: bool = field(default=False, init=False)
 
     def fit(self, X: Rows, seed: int) -> _CutByCall:
         """Call the function once per cut."""
-        return _CutByCall(lambda k: self.function(X, k, seed))
+        return _CutByCall(lambda k: self.function(X, k or None, seed))
 
 
 def as_clusterer(

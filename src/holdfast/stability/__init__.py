@@ -3,7 +3,7 @@
 Data flow: arguments -> `plan` (what to fit, validated, keyed) -> `trials` (`perturb`, fit, cut,
 compare by the one matching of `measures`), which `run` spreads over processes and stores in
 checkpoints -> `result` (means, errors, tables; pictures by `display`). `sensitivity` is that flow;
-`inspection` (rows, clusters) and `selection` (number of clusters, epsilon) ask it other questions.
+`inspection` (rows, clusters), `membership` (how sure each row is) and `selection` (number of clusters, epsilon) ask it other questions.
 `deletions` gives all single deletions of the tree method without refits. `match` compares two given
 clusterings.
 """
@@ -16,6 +16,7 @@ from holdfast.stability.inspection import (
 )
 from holdfast.stability.match import match_labels
 from holdfast.stability.measures import MEASURES, clustering_distance
+from holdfast.stability.membership import membership
 from holdfast.stability.perturb import Add, Bootstrap, Delete, Jitter, Perturbation, Replace
 from holdfast.stability.result import SensitivityResult
 from holdfast.stability.selection import EpsilonSearch, Suggestion, suggest_k, tune_epsilon
@@ -42,6 +43,7 @@ __all__ = [
     "cost_by_seed",
     "match_labels",
     "mean_cost",
+    "membership",
     "row_influence",
     "suggest_k",
     "tune_epsilon",

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from holdfast.stability.result import SensitivityResult
     from holdfast.stability.selection import EpsilonSearch, Suggestion
 
-__all__ = ["draw_search", "draw_sensitivity", "draw_suggestion", "format_value", "html_table"]
+__all__ = [
+    "draw_search",
+    "draw_sensitivity",
+    "draw_suggestion",
+    "format_value",
+    "html_table",
+    "new_axes",
+]
 
 _AXIS_TITLES = {
     "moved_fraction": "fraction of the remaining rows that move",
@@ -51,7 +58,7 @@ def html_table(
 
 def draw_sensitivity(result: "SensitivityResult", ax: "Axes | None" = None) -> "Axes":
     """Draw the mean with its 95% interval, and the floor (dotted)."""
-    axes = _new_axes(ax)
+    axes = new_axes(ax)
     mean = result.mean
     reach = np.abs(np.moveaxis(result.interval(0.95), -1, 0) - mean)
     style: dict[str, Any] = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1.2}
@@ -93,7 +100,7 @@ def draw_suggestion(suggestion: "Suggestion", ax: "Axes | None" = None) -> "Axes
 
 def draw_search(search: "EpsilonSearch", ax: "Axes | None" = None) -> "Axes":
     """Draw sensitivity (left) and cost ratio (right) against epsilon, the limit and the choice."""
-    axes = _new_axes(ax)
+    axes = new_axes(ax)
     right = axes.twinx()
     _draw_curve(axes, search.epsilons, search.sensitivity, "C0", search.standard_error)
     _draw_curve(right, search.epsilons, search.cost_ratio, "C1", None)
@@ -119,7 +126,8 @@ def _draw_curve(
     axes.errorbar(epsilons, values, error, marker="o", markersize=4, capsize=2, color=color)
 
 
-def _new_axes(ax: "Axes | None") -> "Axes":
+def new_axes(ax: "Axes | None") -> "Axes":
+    """Return `ax`, or the axes of a new figure."""
     if ax is not None:
         return ax
     try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from holdfast._machine.progress import ProgressOption
 from holdfast.stability.display import format_value, html_table
@@ -90,8 +90,8 @@ class RowInfluence:
 
 def row_influence(
     clusterer: Any,
-    X: ArrayLike,
-    n_clusters: int,
+    X: Any,
+    n_clusters: int | None = None,
     *,
     trials: Any = "all",
     repeats: int = 10,
@@ -100,6 +100,7 @@ def row_influence(
     random_state: Any = 0,
     progress: ProgressOption = False,
     checkpoint: str | os.PathLike[str] | None = None,
+    pairwise: bool | None = None,
 ) -> RowInfluence:
     """Measure how much the clustering depends on each row, and how often each row moves.
 
@@ -107,8 +108,10 @@ def row_influence(
     ----------
     clusterer : object
         As for `average_sensitivity`.
-    X : array-like of shape (n_samples, n_features)
-    n_clusters : int
+    X : array-like of shape (n_samples, n_features), or other data
+        As for `average_sensitivity`.
+    n_clusters : int, default=None
+        None is for clusterers that choose the number themselves.
     trials : int or "all", default="all"
         Number of rows to remove, each alone. With an integer, that many rows are chosen at random:
         enough for `instability`, but the other rows have no `influence`.
@@ -116,7 +119,7 @@ def row_influence(
         Number of seeds; deterministic clusterers use one.
     measure : {"moved_fraction", "moved", "symmetric_difference"}, default="moved_fraction"
         The measure of `influence`.
-    n_jobs, random_state, progress, checkpoint
+    n_jobs, random_state, progress, checkpoint, pairwise
         As for `average_sensitivity`.
 
     Returns
@@ -138,12 +141,13 @@ def row_influence(
     array([7])
     """
     check_measure(measure)
-    check_count("n_clusters", n_clusters)
+    if n_clusters is not None:
+        check_count("n_clusters", n_clusters)
     check_checkpoint(checkpoint, random_state)
     n_processes = check_n_jobs(n_jobs)
     plan = build_plan(
         clusterer, X, n_clusters=n_clusters, delete=1, perturb=None, trials="all",
-        repeats=repeats, coupling="same_seed", random_state=random_state,
+        repeats=repeats, coupling="same_seed", random_state=random_state, pairwise=pairwise,
     ).limit_to(trials)  # fmt: skip
     measured = measure_plan(plan, measure, n_processes, progress, checkpoint, per_row=True)
     result = measured.result
@@ -171,7 +175,7 @@ class ClusterStability:
     Attributes
     ----------
     labels : ndarray of shape (n_samples,), dtype int64
-        The clustering of the unperturbed rows, labels from 0.
+        The clustering of the unperturbed rows, labels from 0; -1 is noise.
     jaccard : ndarray of shape (n_clusters,), dtype float64
         For each cluster, the largest Jaccard index with a cluster of the perturbed rows, averaged
         over trials. A rule of thumb from fpc: below 0.6, do not trust the cluster; from 0.75, it
@@ -203,14 +207,15 @@ class ClusterStability:
 
 def cluster_stability(
     clusterer: Any,
-    X: ArrayLike,
-    n_clusters: int,
+    X: Any,
+    n_clusters: int | None = None,
     *,
     perturb: Any = None,
     trials: int = 100,
     n_jobs: int | None = -1,
     random_state: Any = 0,
     progress: ProgressOption = False,
+    pairwise: bool | None = None,
 ) -> ClusterStability:
     """Measure how well each cluster is recovered: the bootstrap Jaccard index per cluster.
 
@@ -222,13 +227,15 @@ def cluster_stability(
     ----------
     clusterer : object
         As for `average_sensitivity`.
-    X : array-like of shape (n_samples, n_features)
-    n_clusters : int
+    X : array-like of shape (n_samples, n_features), or other data
+        As for `average_sensitivity`.
+    n_clusters : int, default=None
+        None is for clusterers that choose the number themselves.
     perturb : Perturbation or callable, default=None
         None means `Bootstrap`. Perturbations that hold rows back are not supported.
     trials : int, default=100
         Number of perturbed data sets.
-    n_jobs, random_state, progress
+    n_jobs, random_state, progress, pairwise
         As for `average_sensitivity`. All fits use the same seed.
 
     Returns
@@ -249,7 +256,8 @@ def cluster_stability(
     >>> cluster_stability(ward_linkage(), X, n_clusters=2, trials=20, n_jobs=1).jaccard > 0.9
     array([ True,  True])
     """
-    check_count("n_clusters", n_clusters)
+    if n_clusters is not None:
+        check_count("n_clusters", n_clusters)
     perturbation = Bootstrap() if perturb is None else perturb
     if getattr(perturbation, "held_back", 0.0):
         raise ValueError(
@@ -258,7 +266,7 @@ def cluster_stability(
         )
     plan = build_plan(
         clusterer, X, n_clusters=n_clusters, delete=None, perturb=perturbation, trials=trials,
-        repeats=1, coupling="same_seed", random_state=random_state,
+        repeats=1, coupling="same_seed", random_state=random_state, pairwise=pairwise,
     )  # fmt: skip
     measured = measure_plan(plan, "moved_fraction", check_n_jobs(n_jobs), progress)
     labels = measured.job.base_labels[0][0][0]
@@ -267,9 +275,13 @@ def cluster_stability(
     assert jaccard is not None
     assert rand is not None
     names, codes = np.unique(labels.codes, return_inverse=True)
+    sizes = np.bincount(codes)
+    if labels.noise and names[-1] == labels.count - 1:  # not a cluster
+        codes[codes == names.size - 1] = -1
+        names, sizes = names[:-1], sizes[:-1]
     return ClusterStability(
         labels=codes,
         jaccard=jaccard[0, 0, 0, names],
-        sizes=np.bincount(codes),
+        sizes=sizes,
         rand=float(np.nanmean(rand)),
     )

@@ -12,6 +12,9 @@ it. With n rows before and n' after,
 
 Invariants: the number of clusters may differ between the two (all rows of a cluster without a
 partner count as moved), names of clusters never matter, and no loop runs over permutations.
+
+The label -1 is noise, as in scikit-learn: rows in no cluster. Noise is matched with noise only, so a
+row moves if it goes from a cluster to noise or back, and stays if it is noise on both sides.
 """
 
 from collections.abc import Sequence
@@ -34,7 +37,9 @@ __all__ = [
     "encode_labels",
     "floor_of",
     "match_clusters",
+    "match_labels_of",
     "match_outputs",
+    "mutual_information",
     "overlap_table",
     "remaining_rows",
     "value_of",
@@ -57,14 +62,22 @@ class Labels:
     codes : ndarray of shape (n_rows,), dtype int64
         From 0 to `count` - 1.
     count : int
+    noise : bool
+        Whether the last code, `count` - 1, stands for noise.
     """
 
     codes: Counts
     count: int
+    noise: bool = False
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of codes that stand for clusters."""
+        return self.count - self.noise
 
     def __getitem__(self, rows: Counts) -> "Labels":
         """Labels of some rows."""
-        return Labels(self.codes[rows], self.count)
+        return Labels(self.codes[rows], self.count, self.noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +103,8 @@ def encode_labels(labels: ArrayLike, n_rows: int | None = None) -> Labels:
     Parameters
     ----------
     labels : array-like of shape (n_rows,)
-        Integers, strings, or anything else that sorts. Small integers stay as they are.
+        Integers, strings, or anything else that sorts. Small integers stay as they are; -1 is
+        noise and comes last.
     n_rows : int, default=None
         The length to check for.
 
@@ -104,8 +118,11 @@ def encode_labels(labels: ArrayLike, n_rows: int | None = None) -> Labels:
         raise ValueError(f"labels must have {wanted}; got an array of shape {array.shape}.")
     if array.size == 0:
         return Labels(np.empty(0, dtype=np.int64), 0)
-    if array.dtype.kind in "iu" and array.min() >= 0 and (largest := int(array.max())) < _SMALL:
-        return Labels(array.astype(np.int64, copy=False), largest + 1)
+    if array.dtype.kind in "iu" and array.min() >= -1 and (largest := int(array.max())) < _SMALL:
+        codes = array.astype(np.int64, copy=False)
+        if array.min() == 0 or not (noise := codes < 0).any():
+            return Labels(codes, largest + 1)
+        return Labels(np.where(noise, largest + 1, codes), largest + 2, noise=True)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError("labels must not contain NaN or infinity.")
     names, codes = np.unique(array, return_inverse=True)
@@ -113,10 +130,28 @@ def encode_labels(labels: ArrayLike, n_rows: int | None = None) -> Labels:
 
 
 def overlap_table(before: Labels, after: Labels) -> Counts:
-    """Count the rows in cluster i before and cluster j after."""
-    pairs = before.codes * after.count + after.codes
-    counts = np.bincount(pairs, minlength=before.count * after.count)
-    return counts.reshape(before.count, after.count)
+    """Count the rows in cluster i before and cluster j after.
+
+    If either side has noise, the last row and the last column are noise.
+    """
+    noise = before.noise or after.noise
+    shape = (before.n_clusters + noise, after.n_clusters + noise)
+    counts = np.bincount(before.codes * shape[1] + after.codes, minlength=shape[0] * shape[1])
+    return counts.reshape(shape)
+
+
+def match_labels_of(before: Labels, after: Labels) -> tuple[Counts, ClusterMatch]:
+    """Count the overlaps of two labelings and match their clusters, noise with noise."""
+    table = overlap_table(before, after)
+    if not (before.noise or after.noise):
+        return table, match_clusters(table)
+    found = match_clusters(table[:-1, :-1])
+    last = np.array([table.shape[0] - 1]), np.array([table.shape[1] - 1])
+    return table, ClusterMatch(
+        np.concatenate((found.before, last[0])),
+        np.concatenate((found.after, last[1])),
+        found.matched + table[-1, -1].item(),
+    )
 
 
 def match_clusters(table: NDArray[Any]) -> ClusterMatch:
@@ -160,7 +195,7 @@ def match_outputs(before: Sequence[Labels | None], after: Sequence[Labels | None
         for b, labels_after in enumerate(after):
             if labels_before is None or labels_after is None:
                 return float("nan")
-            matched[a, b] = match_clusters(overlap_table(labels_before, labels_after)).matched
+            matched[a, b] = match_labels_of(labels_before, labels_after)[1].matched
     return match_clusters(matched).matched / len(before)
 
 
@@ -176,6 +211,19 @@ def adjusted_rand(table: Counts) -> float:
     if largest == expected:  # both trivial: one cluster, or single rows
         return 1.0
     return (same - expected) / (largest - expected)
+
+
+def mutual_information(table: Counts) -> float:
+    """Compute the normalized mutual information: 1 for equal partitions, 0 for independent ones.
+
+    Divided by the mean of the two entropies, as scikit-learn does.
+    """
+    cells = table / max(int(table.sum()), 1)
+    rows, columns = cells.sum(axis=1, keepdims=True), cells.sum(axis=0, keepdims=True)
+    present = cells > 0.0
+    shared = (cells[present] * np.log((cells / (rows * columns + ~present))[present])).sum()
+    entropy = -sum(float((p[p > 0.0] * np.log(p[p > 0.0])).sum()) for p in (rows, columns)) / 2.0
+    return min(max(float(shared) / entropy, 0.0), 1.0) if entropy > 0.0 else 1.0
 
 
 def cluster_jaccard(table: Counts) -> Numbers:
@@ -231,7 +279,7 @@ def clustering_distance(
     Parameters
     ----------
     before : array-like of shape (n_before,)
-        Labels, integers or strings.
+        Labels, integers or strings. The integer -1 is noise and is matched with noise only.
     after : array-like of shape (n_after,)
         Labels. Their names and number may differ from those before.
     measure : {"moved_fraction", "moved", "symmetric_difference"}, default="moved_fraction"
@@ -274,8 +322,7 @@ def clustering_distance(
         source = check_kept(kept, n_before, n_after)
     compared = remaining_rows(source)
     n_kept, n_new = compared.size, int(np.count_nonzero(source < 0))
-    table = overlap_table(labels[source[compared]], new_labels[compared])
-    matched = match_clusters(table).matched
+    matched = match_labels_of(labels[source[compared]], new_labels[compared])[1].matched
     return float(value_of(measure, matched, n_before, n_kept + n_new, n_kept))
 
 

@@ -14,15 +14,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
 from holdfast._machine.hash import combine_arrays, purpose_key, seed_from
 from holdfast.clusterers import Clusterer, as_clusterer
+from holdfast.clusterers.adapt import EstimatorClusterer, FunctionClusterer
+from holdfast.clusterers.data import SelectingClusterer, as_selectable, check_rows
 from holdfast.clusterers.protocol import Rows
 from holdfast.stability.measures import check_kept
-from holdfast.stability.perturb import Delete, Perturbation, as_perturbation, draw_rows
+from holdfast.stability.perturb import Delete, Jitter, Perturbation, as_perturbation, draw_rows
 
 __all__ = [
+    "CHOSEN",
     "Base",
     "Change",
     "Plan",
@@ -39,6 +41,9 @@ __all__ = [
 _COUPLINGS = ("same_seed", "earth_mover")
 _MOST_SELF_SETS = 20
 _TRIALS_WANTED = 'an integer of at least 1, or "all"'
+
+CHOSEN = 0
+"""Stands for the number of clusters that a clusterer chooses itself."""
 
 Unit = tuple[int, int]
 """(change, trial)"""
@@ -87,6 +92,7 @@ class Plan:
     bases : tuple of Base
     changes : tuple of Change
     ks : tuple of int
+        `CHOSEN` alone if the clusterer chooses the number of clusters.
     n_trials : int
     exhaustive : bool
         Whether trial t removes row t, for every row.
@@ -176,15 +182,29 @@ def build_plan(
     repeats: Any,
     coupling: Any,
     random_state: Any,
+    pairwise: bool | None = None,
 ) -> Plan:
     """Validate the arguments of `average_sensitivity` and its relatives."""
-    rows = check_rows(X)
-    ks = check_ks(n_clusters)
-    adapted = as_clusterer(clusterer, max_clusters=max(ks))
+    ks = (CHOSEN,) if n_clusters is None else check_ks(n_clusters)
+    adapted = as_clusterer(clusterer, max_clusters=max(ks) or None)
+    if n_clusters is None and not _chooses_k(adapted):
+        raise ValueError(
+            f"n_clusters may be left out only for clusterers that choose the number of clusters "
+            f"themselves; {adapted.name} does not. Pass n_clusters."
+        )
+    adapted, rows = as_selectable(adapted, X, pairwise)
     if coupling not in _COUPLINGS:
         raise ValueError(f"coupling must be one of {', '.join(_COUPLINGS)}; got {coupling!r}.")
     check_count("repeats", repeats)
     perturbations = _list_perturbations(delete, perturb)
+    if isinstance(adapted, SelectingClusterer) and any(
+        isinstance(perturbation, Jitter) for perturbation in perturbations
+    ):
+        raise ValueError(
+            f"Jitter changes values and needs an array of numbers; got X of type "
+            f"{type(X).__name__}{' with distances' if adapted.pairwise else ''}. Use delete, Add, "
+            "Replace or Bootstrap."
+        )
     seed = seed_from(random_state)
     bases, changes = _assign_bases(rows, perturbations, ks, seed)
     exhaustive = isinstance(trials, str) and trials == "all"
@@ -230,10 +250,11 @@ def _key(seed: int, what: str, numbers: tuple[int, ...]) -> int:
     return int(key[0])
 
 
-def check_rows(X: ArrayLike) -> Rows:
-    """Validate `X`: finite numbers, and at least two rows so that one can be removed."""
-    rows: Rows = check_array(X, dtype="numeric", input_name="X", ensure_min_samples=2)
-    return rows
+def _chooses_k(clusterer: Clusterer) -> bool:
+    """Whether a clusterer needs no k: an estimator without such a parameter, or any function."""
+    if isinstance(clusterer, EstimatorClusterer):
+        return not clusterer.count_parameters
+    return isinstance(clusterer, FunctionClusterer)
 
 
 def check_ks(n_clusters: Any) -> tuple[int, ...]:

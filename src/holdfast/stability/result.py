@@ -13,7 +13,7 @@ removed in turn), they add no error: it is the standard error of the R means by 
 """
 
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from holdfast.stability.consensus import Consensus, find_consensus
 from holdfast.stability.display import draw_sensitivity, format_value, html_table
 from holdfast.stability.measures import check_measure, floor_of, value_of
 from holdfast.stability.trials import Failure
@@ -33,8 +34,10 @@ __all__ = ["MeanError", "SensitivityResult", "mean_error", "subtract_errors"]
 
 Numbers = NDArray[np.float64]
 
-_FORMAT = 1
-_ARRAYS = ("n_before", "n_after", "n_kept", "matched", "rand", "jaccard", "matched_self")
+_FORMAT = 2
+_ARRAYS = ("n_before", "n_after", "n_kept", "matched", "rand", "information", "found", "jaccard",
+           "matched_self")  # fmt: skip
+_NOT_STORED = ("labels",)
 _TUPLES = ("changes", "n_clusters", "seeds")
 
 
@@ -126,7 +129,7 @@ class SensitivityResult:
     changes : tuple of str
         Names of the C changes, such as ``"delete 1"``.
     n_clusters : tuple of int
-        The K numbers of clusters.
+        The K numbers of clusters; 0 if the clusterer chooses the number.
     exhaustive : bool
         Whether trial t removes row t, for every row.
     seeds : tuple of int
@@ -141,9 +144,14 @@ class SensitivityResult:
         over the best assignment of outputs.
     rand : ndarray of shape (C, K, T, R), dtype float64, or None
         Adjusted Rand index of the remaining rows; None if not computed.
+    information : ndarray of shape (C, K, T, R), dtype float64, or None
+        Normalized mutual information of the remaining rows; None if not computed.
+    found : ndarray of shape (C, K, T, R), dtype float64, or None
+        Number of clusters after the change, without noise; None if not computed.
     jaccard : ndarray of shape (C, K, R, J), dtype float64, or None
         For each cluster of each unperturbed cut, its largest Jaccard index with a cluster after the
-        change, averaged over trials. Cluster j has the j-th smallest label; NaN beyond the last.
+        change, averaged over trials. Cluster j has the j-th smallest label, noise comes last; NaN
+        beyond that.
     matched_self : ndarray of shape (C, K, S), dtype float64, or None
         For ``coupling="earth_mover"``: `matched` between the outputs for the unperturbed rows and
         S other sets of outputs for the same rows.
@@ -152,6 +160,13 @@ class SensitivityResult:
     complete : bool
         False after an interruption; `note` then says why.
     note : str
+    labels : ndarray of shape (C, K, n_fits, n_rows), dtype int32, or None
+        With ``keep_labels=True``: labels of the rows in each fit after a change; -1 is noise, -2 a
+        row that was removed. Not part of `to_json`.
+    stages : dict of str to SensitivityResult
+        With ``by_stage=True``: for each step of the pipeline but the last, the result with this
+        step and all steps before it held. The difference to the result before it is what the step
+        adds.
     """
 
     clusterer: str
@@ -166,11 +181,15 @@ class SensitivityResult:
     n_kept: Numbers
     matched: Numbers
     rand: Numbers | None = None
+    information: Numbers | None = None
+    found: Numbers | None = None
     jaccard: Numbers | None = None
     matched_self: Numbers | None = None
     failures: tuple[Failure, ...] = ()
     complete: bool = True
     note: str = ""
+    labels: NDArray[np.int32] | None = None
+    stages: dict[str, "SensitivityResult"] = field(default_factory=dict)
 
     @cached_property
     def values(self) -> Numbers:
@@ -245,13 +264,40 @@ class SensitivityResult:
 
     def in_measure(self, measure: str) -> Self:
         """Return the same result in another measure, without new fits."""
-        return replace(self, measure=check_measure(measure))
+        stages = {name: stage.in_measure(measure) for name, stage in self.stages.items()}
+        return replace(self, measure=check_measure(measure), stages=stages)
+
+    def consensus(self, n_clusters: int | None = None, change: str | None = None) -> Consensus:
+        """Compute how often each pair of rows is in the same cluster; needs ``keep_labels=True``.
+
+        Parameters
+        ----------
+        n_clusters : int, default=None
+            One of `n_clusters`. None means the first.
+        change : str, default=None
+            One of `changes`. None means the first.
+
+        Returns
+        -------
+        Consensus
+            Takes O(n^2) memory for n rows, and O(n^2) time for each fit.
+        """
+        if self.labels is None:
+            raise ValueError("consensus needs the labels: measure again with keep_labels=True.")
+        k = self.n_clusters[0] if n_clusters is None else n_clusters
+        c = self.changes[0] if change is None else change
+        if k not in self.n_clusters or c not in self.changes:
+            raise ValueError(
+                f"n_clusters must be one of {self.n_clusters} and change one of {self.changes}; "
+                f"got {k!r} and {c!r}."
+            )
+        return find_consensus(self.labels[self.changes.index(c), self.n_clusters.index(k)])
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
         """One row for each change and number of clusters; needs pandas.
 
         Columns: clusterer, change, n_clusters, measure, mean, standard_error, low, high, floor,
-        rand, jaccard (mean over clusters), n_values.
+        rand, information, jaccard (mean over clusters), found (mean number of clusters), n_values.
         """
         try:
             import pandas as pd
@@ -266,7 +312,11 @@ class SensitivityResult:
         record: dict[str, Any] = {"format": _FORMAT}
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.name in _ARRAYS and value is not None:
+            if f.name in _NOT_STORED:
+                continue
+            if f.name == "stages":
+                value = {name: json.loads(stage.to_json()) for name, stage in value.items()}
+            elif f.name in _ARRAYS and value is not None:
                 value = _nested_lists(value)
             elif f.name == "failures":
                 value = [asdict(failure) for failure in value]
@@ -285,6 +335,9 @@ class SensitivityResult:
         for name in _TUPLES:
             record[name] = tuple(record[name])
         record["failures"] = tuple(Failure(**failure) for failure in record["failures"])
+        record["stages"] = {
+            name: cls.from_json(json.dumps(stage)) for name, stage in record["stages"].items()
+        }
         return cls(**record)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
@@ -299,19 +352,27 @@ class SensitivityResult:
         """Summarize: one line for each change and number of clusters."""
         title = f"SensitivityResult({self.clusterer}, {self.measure}, {self.coupling})"
         lines = [f"  {change}, k={k}: {mean}" for change, k, mean, _ in self._summary_rows()]
+        for name, stage in self.stages.items():
+            lines.append(f"  with {name} and all steps before it held:")
+            lines += [
+                f"    {change}, k={k}: {mean}" for change, k, mean, _ in stage._summary_rows()
+            ]
         return "\n".join([title, *lines, *([f"  incomplete: {self.note}"] if self.note else [])])
 
     def _repr_html_(self) -> str:
         title = f"Average sensitivity of {self.clusterer} ({self.measure}, {self.coupling})"
         note = f"Incomplete: {self.note}." if self.note else ""
         header = ("change", "clusters", "mean ± standard error", "floor")
-        return html_table(title, header, self._summary_rows(), note)
+        rows = self._summary_rows()
+        for name, stage in self.stages.items():
+            rows += [[f"{row[0]}, {name} held", *row[1:]] for row in stage._summary_rows()]
+        return html_table(title, header, rows, note)
 
     def _summary_rows(self) -> list[list[str]]:
         """Change, number of clusters, mean with its error, and floor, as text."""
         mean, error, floor = self.mean, self.standard_error, self.floor
         return [
-            [change, str(k), format_value(self.measure, mean[c, j], error[c, j])]
+            [change, str(k or "chosen"), format_value(self.measure, mean[c, j], error[c, j])]
             + [format_value(self.measure, floor[c])]
             for c, change in enumerate(self.changes)
             for j, k in enumerate(self.n_clusters)
@@ -332,7 +393,9 @@ class SensitivityResult:
                 "high": interval[c, j, 1],
                 "floor": floor[c],
                 "rand": _mean_present(self.rand, c, j),
+                "information": _mean_present(self.information, c, j),
                 "jaccard": _mean_present(self.jaccard, c, j),
+                "found": _mean_present(self.found, c, j),
                 "n_values": int(np.isfinite(self.matched[c, j]).sum()),
             }
             for c, change in enumerate(self.changes)

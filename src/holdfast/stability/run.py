@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from joblib import delayed, effective_n_jobs
+from joblib import hash as joblib_hash
 from threadpoolctl import threadpool_limits
 
 from holdfast._machine.files import write_whole
@@ -44,7 +45,7 @@ _BLOCK_SECONDS = 0.5
 _LONGEST_BLOCK_SECONDS = 10.0
 _BLOCKS = 200  # blocks in a long run
 _MOST_DEATHS = 3  # units that may kill a worker before the run is given up
-_FORMAT = 1
+_FORMAT = 2
 
 Take = Callable[[Block], None]
 
@@ -246,7 +247,7 @@ def _read_block(path: Path) -> Block:
         ) from None
 
 
-def describe_plan(plan: Plan, per_row: bool) -> dict[str, str]:
+def describe_plan(plan: Plan, per_row: bool, keep_labels: bool = False) -> dict[str, str]:
     """Describe everything that a plan's numbers depend on, except the number of trials.
 
     That may grow: trial j does not depend on it. Functions are compared by name only.
@@ -263,6 +264,7 @@ def describe_plan(plan: Plan, per_row: bool) -> dict[str, str]:
         "coupling": plan.coupling,
         "random_state": str(plan.seed),
         "per_row": str(per_row),
+        "keep_labels": str(keep_labels),
     }
 
 
@@ -283,6 +285,8 @@ def _describe(value: Any) -> str:
         return _describe_items("", value.items())
     if isinstance(value, functools.partial):
         return f"partial({_describe(value.func)}, {_describe(value.args)}, {_describe(value.keywords)})"
+    if hasattr(value, "__dataframe__") or hasattr(value, "tocsr"):
+        return f"{type(value).__name__} of shape {value.shape} ({joblib_hash(value)})"
     if hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
     name = f"{type(value).__module__}.{type(value).__qualname__}"

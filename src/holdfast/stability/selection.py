@@ -81,7 +81,7 @@ class Suggestion:
 
 def suggest_k(
     clusterer: Any,
-    X: ArrayLike,
+    X: Any,
     n_clusters: ArrayLike = tuple(range(2, 17)),
     *,
     delete: float = 0.05,

@@ -7,7 +7,7 @@ unperturbed fits -> trials -> result.
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.clusterers.adapt import KMedianClusterer, as_clusterer
+from holdfast.clusterers.data import hold_stages
 from holdfast.clusterers.protocol import Rows
 from holdfast.hierarchy.cost import k_median_cost
 from holdfast.stability.measures import check_measure
@@ -43,8 +44,8 @@ Numbers = NDArray[np.float64]
 
 def average_sensitivity(
     clusterer: Any,
-    X: ArrayLike,
-    n_clusters: int | ArrayLike,
+    X: Any,
+    n_clusters: int | ArrayLike | None = None,
     *,
     delete: Any = None,
     perturb: Any = None,
@@ -57,6 +58,9 @@ def average_sensitivity(
     progress: ProgressOption = False,
     checkpoint: str | os.PathLike[str] | None = None,
     refit: bool = False,
+    pairwise: bool | None = None,
+    by_stage: bool = False,
+    keep_labels: bool = False,
 ) -> SensitivityResult:
     """Measure how much a clustering moves when rows are added or removed, for any clusterer.
 
@@ -69,9 +73,14 @@ def average_sensitivity(
         A `HierarchicalKMedian`; a scikit-learn clusterer or a pipeline that ends in one; an object
         with ``fit(X)`` and ``cut(k)``; a function ``(X, k, seed) -> labels``; or a clusterer of
         `holdfast.clusterers`. It is never changed, and its `random_state` is replaced.
-    X : array-like of shape (n_samples, n_features)
-    n_clusters : int or sequence of int
-        Hierarchical clusterers are fitted once and cut for each number of clusters.
+    X : array-like of shape (n_samples, n_features), or other data
+        An array of numbers, or anything that can be indexed by rows and that the clusterer
+        accepts: a table, a sparse matrix, a list of texts, a matrix of distances. Rows of data
+        that is not an array are passed to functions in `perturb` by their numbers.
+    n_clusters : int or sequence of int, default=None
+        Hierarchical clusterers are fitted once and cut for each number of clusters. None is for
+        clusterers that choose the number themselves, such as HDBSCAN. Clusters without a partner
+        then count as moved. Noise (the label -1) is matched with noise only.
     delete : int, float or sequence of these, default=None
         Rows to remove at random: numbers of rows (integers) or fractions between 0 and 1. None
         means 1, unless `perturb` is given.
@@ -110,6 +119,14 @@ def average_sensitivity(
         Whether to fit again after each deletion even if `HierarchicalKMedian` can do without
         (``method="tree"``, ``trials="all"``). The values are the same; the adjusted Rand and Jaccard
         indices are only computed with refits.
+    pairwise : bool, default=None
+        Whether `X` is a matrix of distances, whose rows and columns are removed together. None asks
+        the clusterer (``metric="precomputed"``).
+    by_stage : bool, default=False
+        Whether to measure a pipeline once more for each of its steps, with all steps before it
+        held: fitted once to all rows, and not again after a change. See `SensitivityResult.stages`.
+    keep_labels : bool, default=False
+        Whether to keep the labels of all fits, for `SensitivityResult.consensus`.
 
     Returns
     -------
@@ -144,15 +161,31 @@ def average_sensitivity(
     array([[0.]])
     """
     check_measure(measure)
-    plan = build_plan(
-        clusterer, X, n_clusters=n_clusters, delete=delete, perturb=perturb, trials=trials,
-        repeats=repeats, coupling=coupling, random_state=random_state,
-    )  # fmt: skip
+    arguments: dict[str, Any] = {
+        "n_clusters": n_clusters, "delete": delete, "perturb": perturb, "trials": trials,
+        "repeats": repeats, "coupling": coupling, "random_state": random_state,
+    }  # fmt: skip
+    plan = build_plan(clusterer, X, pairwise=pairwise, **arguments)
     n_processes = check_n_jobs(n_jobs)
     check_checkpoint(checkpoint, random_state)
-    if not refit and _has_exact_deletions(plan):
+    if keep_labels and (len(plan.bases) > 1 or coupling != "same_seed"):
+        raise ValueError(
+            'keep_labels needs coupling="same_seed" and changes that hold no rows back, or all of '
+            "which hold back the same fraction."
+        )
+    if not refit and not keep_labels and _has_exact_deletions(plan):
         return _exact_deletions(plan, measure, progress)
-    return measure_plan(plan, measure, n_processes, progress, checkpoint).result
+    result = measure_plan(
+        plan, measure, n_processes, progress, checkpoint, keep_labels=keep_labels
+    ).result
+    if not by_stage:
+        return result
+    stages = {}
+    for name, rest, held in hold_stages(clusterer, X, plan.base_seeds[0]):
+        folder = None if checkpoint is None else os.path.join(checkpoint, f"after {name}")
+        plan = build_plan(rest, held, **arguments)
+        stages[name] = measure_plan(plan, measure, n_processes, progress, folder).result
+    return replace(result, stages=stages)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,9 +213,12 @@ def measure_plan(
     progress: ProgressOption,
     checkpoint: str | os.PathLike[str] | None = None,
     per_row: bool = False,
+    keep_labels: bool = False,
 ) -> Measured:
     """Fit the bases, run all units that are not in the checkpoint, and put the numbers together."""
-    store = None if checkpoint is None else Checkpoint(checkpoint, describe_plan(plan, per_row))
+    store = None
+    if checkpoint is not None:
+        store = Checkpoint(checkpoint, describe_plan(plan, per_row, keep_labels))
     blocks = [] if store is None else store.load()
     units = plan.units()
     known = {(int(c), int(t)) for block in blocks for c, t in block.units}
@@ -197,7 +233,7 @@ def measure_plan(
     with Progress(progress, plan.n_base_fits + len(units) * plan.repeats) as shown:
         shown.skip((len(units) - len(todo)) * plan.repeats)
         with limit_threads():
-            job, base_failures = fit_bases(plan, shown.advance, per_row)
+            job, base_failures = fit_bases(plan, shown.advance, per_row, keep_labels)
             outcome = run_units(job, todo, n_processes, take)
     if not blocks and outcome.note and not outcome.deaths:
         raise KeyboardInterrupt
@@ -232,7 +268,7 @@ def _assemble(
     same_seed = plan.coupling == "same_seed"
     repeats = plan.repeats if same_seed else 1
     by_trial = np.full((2, n_changes, n_trials), np.nan)
-    by_fit = np.full((2, n_changes, n_ks, n_trials, repeats), np.nan)
+    by_fit = np.full((4, n_changes, n_ks, n_trials, repeats), np.nan)
     jaccard = np.full((n_changes, n_ks, n_trials, repeats, job.most_clusters), np.nan)
     failures = list(base_failures)
     for block in blocks:
@@ -241,6 +277,8 @@ def _assemble(
         by_trial[:, c, t] = block.n_after[wanted], block.n_kept[wanted]
         by_fit[0, c, :, t] = block.matched[wanted]
         by_fit[1, c, :, t] = block.rand[wanted]
+        by_fit[2, c, :, t] = block.information[wanted]
+        by_fit[3, c, :, t] = block.found[wanted]
         jaccard[c, :, t] = block.jaccard[wanted]
         failures += [failure for failure in block.failures if failure.trial < n_trials]
     order = {change.name: c for c, change in enumerate(plan.changes)}
@@ -251,10 +289,28 @@ def _assemble(
         n_kept=by_trial[1],
         matched=by_fit[0],
         rand=by_fit[1] if same_seed else None,
+        information=by_fit[2] if same_seed else None,
+        found=by_fit[3] if same_seed else None,
         jaccard=_mean_over_trials(jaccard) if same_seed else None,
         matched_self=None if same_seed else job.matched_self[[c.base for c in plan.changes]],
         failures=tuple(failures),
+        labels=_labels_by_cut(job, blocks) if job.keep_labels else None,
     )
+
+
+def _labels_by_cut(job: Job, blocks: list[Block]) -> NDArray[np.int32]:
+    """Labels of all fits, of shape (C, K, fits, n_rows), in the order of trials and seeds."""
+    plan = job.plan
+    units = [tuple(map(int, unit)) for block in blocks for unit in block.units]
+    whole = np.concatenate([block.labels for block in blocks])
+    order = sorted(range(len(units)), key=lambda i: units[i])
+    by_change = []
+    for c in range(len(plan.changes)):
+        mine = [i for i in order if units[i][0] == c and units[i][1] < plan.n_trials]
+        some = np.moveaxis(whole[mine], 1, 0)  # K, trials, R, rows
+        by_change.append(some.reshape(some.shape[0], -1, some.shape[-1]))
+    fewest = min(some.shape[1] for some in by_change)  # after an interruption
+    return np.stack([some[:, :fewest] for some in by_change])
 
 
 def _describe_measurement(plan: Plan, measure: str, note: str) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from holdfast.stability.measures import (
     adjusted_rand,
     cluster_jaccard,
     encode_labels,
-    match_clusters,
+    match_labels_of,
     match_outputs,
-    overlap_table,
+    mutual_information,
     remaining_rows,
 )
 from holdfast.stability.plan import Plan, Unit
@@ -80,10 +80,16 @@ class Block:
     units : ndarray of shape (n_units, 2), dtype int64
     n_after, n_kept : ndarray of shape (n_units,), dtype float64
         Number of different rows after the change, and of those that were there before.
-    matched, rand : ndarray of shape (n_units, K, R), dtype float64
+    matched, rand, information : ndarray of shape (n_units, K, R), dtype float64
+        Matched rows, adjusted Rand index and normalized mutual information.
+    found : ndarray of shape (n_units, K, R), dtype float64
+        Number of clusters after the change, noise not counted.
     jaccard : ndarray of shape (n_units, K, R, most_clusters), dtype float64
     compared, moved : ndarray of shape (n_rows,), dtype int64
         How often each row was compared and had moved, over all units; empty unless asked for.
+    labels : ndarray of shape (n_units, K, R, n_rows), dtype int32
+        Labels after the change of the rows before it: -1 is noise, -2 a row that was removed or
+        never labeled. Empty unless asked for.
     failures : tuple of Failure
     """
 
@@ -92,9 +98,12 @@ class Block:
     n_kept: Numbers
     matched: Numbers
     rand: Numbers
+    information: Numbers
+    found: Numbers
     jaccard: Numbers
     compared: Counts
     moved: Counts
+    labels: NDArray[np.int32]
     failures: tuple[Failure, ...] = ()
 
 
@@ -114,6 +123,8 @@ class Job:
         compared with and other outputs for the same rows.
     per_row : bool
         Whether to count, for each row, how often it changed cluster.
+    keep_labels : bool
+        Whether to keep the labels of all fits.
     """
 
     plan: Plan
@@ -121,10 +132,14 @@ class Job:
     most_clusters: int
     matched_self: Numbers
     per_row: bool = False
+    keep_labels: bool = False
 
 
 def fit_bases(
-    plan: Plan, after_fit: Callable[[int], None], per_row: bool = False
+    plan: Plan,
+    after_fit: Callable[[int], None],
+    per_row: bool = False,
+    keep_labels: bool = False,
 ) -> tuple[Job, tuple[Failure, ...]]:
     """Fit all bases with all seeds; `after_fit` is called with the number of fits done.
 
@@ -156,23 +171,29 @@ def fit_bases(
         for labels in output
         if labels is not None
     )
-    return Job(plan, tuple(base_labels), most, matched_self, per_row), tuple(failures)
+    job = Job(plan, tuple(base_labels), most, matched_self, per_row, keep_labels)
+    return job, tuple(failures)
 
 
 def empty_block(job: Job, units: list[Unit], failures: tuple[Failure, ...] = ()) -> Block:
     """Build a block without numbers yet."""
     n_units, n_ks = len(units), len(job.plan.ks)
     repeats = 1 if job.plan.coupling == "earth_mover" else job.plan.repeats
-    n_rows = job.plan.bases[0].rows.shape[0] if job.per_row else 0
+    n_rows = job.plan.bases[0].rows.shape[0]
+    counted, kept = n_rows * job.per_row, n_rows * job.keep_labels
+    shape = (n_units, n_ks, repeats)
     return Block(
         units=np.array(units, dtype=np.int64).reshape(n_units, 2),
         n_after=np.full(n_units, np.nan),
         n_kept=np.full(n_units, np.nan),
-        matched=np.full((n_units, n_ks, repeats), np.nan),
-        rand=np.full((n_units, n_ks, repeats), np.nan),
-        jaccard=np.full((n_units, n_ks, repeats, job.most_clusters), np.nan),
-        compared=np.zeros(n_rows, dtype=np.int64),
-        moved=np.zeros(n_rows, dtype=np.int64),
+        matched=np.full(shape, np.nan),
+        rand=np.full(shape, np.nan),
+        information=np.full(shape, np.nan),
+        found=np.full(shape, np.nan),
+        jaccard=np.full((*shape, job.most_clusters), np.nan),
+        compared=np.zeros(counted, dtype=np.int64),
+        moved=np.zeros(counted, dtype=np.int64),
+        labels=np.full((*shape, kept), -2, dtype=np.int32),
         failures=failures,
     )
 
@@ -212,11 +233,15 @@ def _compare_same_seed(
         for j, (a, b) in enumerate(zip(cuts_before, cuts_after, strict=True)):
             if a is None or b is None:
                 continue
-            table = overlap_table(a, b)
-            match = match_clusters(table)
+            table, match = match_labels_of(a, b)
             block.matched[i, j, repeat] = match.matched
             block.rand[i, j, repeat] = adjusted_rand(table)
-            block.jaccard[i, j, repeat, : table.shape[0]] = cluster_jaccard(table)
+            block.information[i, j, repeat] = mutual_information(table)
+            block.found[i, j, repeat] = np.count_nonzero(table.sum(axis=0)[: b.n_clusters])
+            block.jaccard[i, j, repeat, : a.count] = cluster_jaccard(table)[: a.count]
+            if block.labels.size:
+                noise = b.count - 1 if b.noise else -1
+                block.labels[i, j, repeat, rows] = np.where(b.codes == noise, -1, b.codes)
             if block.moved.size:
                 partner = np.full(table.shape[0], -1)
                 partner[match.before] = match.after
