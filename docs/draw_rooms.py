@@ -15,8 +15,8 @@ PACKAGES = ("holdfast", "holdfast_paper")
 # From top to bottom: a room imports only from rooms that are listed after it.
 ORDER = (
     "cli", "holdfast_paper", "report", "distributed", "chunks", "stability", "clusterers",
-    "lineage", "estimator", "updates", "pipeline", "parameters", "storage", "rows", "hierarchy", "centers",
-    "tree", "grid", "tables", "_machine",
+    "lineage", "estimator", "following", "updates", "pipeline", "follow", "parameters", "storage",
+    "rows", "hierarchy", "centers", "tree", "grid", "tables", "_machine",
 )  # fmt: skip
 
 Arrows = dict[tuple[str, str], list[str]]

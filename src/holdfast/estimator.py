@@ -21,20 +21,34 @@ from holdfast._machine.progress import Listener
 from holdfast._machine.threads import lock_of
 from holdfast._machine.warn import warn_user
 from holdfast.centers.medoids import METRICS
+from holdfast.following import FollowedModel
 from holdfast.hierarchy.cost import distance_to_own, distances_between, k_median_cost_to
 from holdfast.hierarchy.explain import Explanation, RowExplanation, explain_clusters, explain_row
+from holdfast.hierarchy.nearest import MeansLocator
 from holdfast.hierarchy.rules import Column
 from holdfast.parameters import Method, Metric, Settings, check_weight, settings_for
 from holdfast.pipeline import cluster_and_order
+from holdfast.rows.ids import check_ids
 from holdfast.rows.log import RowLog
 from holdfast.storage.model import ModelRecord, TableRecord, read_model, write_model
-from holdfast.updates import ChangingRows, computed, held_from_record, record_of_held
+from holdfast.updates import (
+    FOLLOWED,
+    ChangingRows,
+    computed,
+    held_from_record,
+    record_of_held,
+)
 
 __all__ = ["HierarchicalKMedian", "load"]
 
 
 class HierarchicalKMedian(
-    ChangingRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    FollowedModel,
+    ChangingRows,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
 ):
     """Nested k-median clustering that hardly changes when rows are added or removed.
 
@@ -158,7 +172,13 @@ class HierarchicalKMedian(
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+    ) -> Self:
         """Build the hierarchy of the rows of `X`.
 
         Parameters
@@ -169,6 +189,9 @@ class HierarchicalKMedian(
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative. An integer weight equals repeated rows. A row of weight 0 does not affect
             the fit and is labeled as by `predict`.
+        ids : array-like of shape (n_samples,), default=None
+            Unique integers or strings by which `follow` finds rows again. They do not affect the
+            fit. None takes the index of a DataFrame unless it only counts rows.
 
         Returns
         -------
@@ -184,7 +207,7 @@ class HierarchicalKMedian(
             before = dict(self.__dict__)
             try:
                 with unwrap_interrupts():
-                    self._fit(X, sample_weight)
+                    self._fit(X, sample_weight, ids)
             except BaseException as error:
                 self.__dict__ = before  # nothing half-fitted remains
                 if isinstance(error, MemoryError):
@@ -192,10 +215,12 @@ class HierarchicalKMedian(
                 raise
         return self
 
-    def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None) -> None:
+    def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None, ids: ArrayLike | None) -> None:
         self.table_: TableRecord | None = None
-        self.__dict__.pop("reach_", None)
+        for name in FOLLOWED:
+            self.__dict__.pop(name, None)
         rows = self._check_rows(X, reset=True)
+        self._ids = check_ids(X, ids, rows.shape[0])
         weight = check_weight(sample_weight, rows.shape[0])
         settings = self._settings_for(rows, weight)
         self.seed_, self.epsilon_ = settings.seed, settings.epsilon
@@ -214,11 +239,14 @@ class HierarchicalKMedian(
         self._held = RowLog.from_fit(rows, weight, clustering.row_order)
         self._recipe = clone(self)
 
-    def predict(self, X: ArrayLike, *, unknown: int | None = None) -> NDArray[np.int32]:
+    def predict(
+        self, X: ArrayLike, *, unknown: int | None = None, ids: ArrayLike | None = None
+    ) -> NDArray[np.int32]:
         """Predict the labels of rows.
 
         Rows of the fit get their fitted labels if `n_clusters` is at most the number of distinct
-        rows. Means and medoids replay the nested splits. The tree uses the smallest labeled cell
+        rows. A model that follows another one gives rows the cluster whose means are nearest, which
+        is not the fitted label of rows that are held; see `held_` and `ids`. Means and medoids replay the nested splits. The tree uses the smallest labeled cell
         that contains a row; rows outside all cells get label 0, with a warning.
 
         Parameters
@@ -228,6 +256,9 @@ class HierarchicalKMedian(
             Label for rows that lie farther out than all rows of the fit. These are rows whose
             distance to the center of their cluster is more than `reach_` and, for the tree, rows
             outside all cells. -1 is a good choice. None labels every row with a cluster.
+        ids : array-like of shape (n_samples,), default=None
+            Ids of the rows, for a model with ids. Rows of the model with the same values then get
+            their fitted labels, also if they are held.
 
         Returns
         -------
@@ -241,6 +272,10 @@ class HierarchicalKMedian(
             if unknown is not None:
                 centers, reach = self.cluster_centers_, self.reach_
         labels = hierarchy.predict(rows, k)
+        if ids is not None:
+            named = check_ids(X, ids, rows.shape[0])
+            assert named is not None
+            self._keep_fitted(labels, rows, named)
         contains = getattr(hierarchy.locator, "contains", None)
         outside = np.zeros(rows.shape[0], dtype=np.bool_) if contains is None else ~contains(rows)
         if unknown is None or centers is None:
@@ -402,6 +437,8 @@ class HierarchicalKMedian(
             reach=self.reach_ if "_held" in vars(self) else vars(self).get("reach_"),
             columns=None if names is None else tuple(names),
             table=getattr(self, "table_", None),
+            ids=vars(self).get("_ids") if include_rows else None,
+            left=vars(self).get("_left") if include_rows else None,
         )
         return (
             record_of_held(record, self._held) if include_rows and "_held" in vars(self) else record
@@ -419,7 +456,9 @@ class HierarchicalKMedian(
         locator: Any = hierarchy.locator
         if not given:  # a hierarchy without a model
             method = (
-                "tree"
+                "means"
+                if isinstance(locator, MeansLocator)
+                else "tree"
                 if not hasattr(locator, "rivals")
                 else "medoids"
                 if locator.rivals is None
@@ -436,6 +475,7 @@ class HierarchicalKMedian(
         model.epsilon_ = record.parameters.get("epsilon", np.nan)
         model._n_features_out = given["n_clusters"]
         model.hierarchy_ = hierarchy
+        model._ids, model._left = record.ids, record.left
         if record.rows is not None:
             model._held, model._recipe = held_from_record(record), clone(model)
         if record.centers is not None:

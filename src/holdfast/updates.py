@@ -21,7 +21,7 @@ from holdfast.rows.log import RowLog
 from holdfast.rows.sketch import Sketch
 from holdfast.storage.model import ModelRecord, TableRecord
 
-__all__ = ["ChangingRows", "HeldRows", "computed", "held_from_record", "hold_rows"]
+__all__ = ["FOLLOWED", "ChangingRows", "HeldRows", "computed", "held_from_record", "hold_rows"]
 __all__ += ["record_of_held"]
 
 T = TypeVar("T")
@@ -49,6 +49,9 @@ class HeldRows(Protocol):
 
 RESULTS = ("hierarchy_", "labels_", "center_indices_", "cluster_centers_", "reach_")
 """The attributes that are computed from the rows."""
+
+FOLLOWED = ("reach_", "held_", "moves_", "events_", "follow_", "_ids", "_left")
+"""The attributes that belong to the rows of one fit."""
 
 
 class computed(cached_property[T]):
@@ -268,10 +271,10 @@ def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:
         An unfitted clone with the parameters to use.
     seed : int
     """
-    for name in RESULTS:
+    for name in (*RESULTS, *FOLLOWED):  # equal rows are one now, so they have no ids
         vars(model).pop(name, None)
     table = getattr(model, "table_", None)
-    if table is not None:  # rows of equal values are one now, so they have no ids
+    if table is not None:
         model.table_ = replace(table, ids=None, used=np.ones(0, dtype=np.bool_))
     model._held, model._recipe, model.seed_ = held, recipe, seed
     model.epsilon_ = check_choices(recipe, np.empty((0, model.n_features_in_)))

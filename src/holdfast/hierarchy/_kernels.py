@@ -1,11 +1,13 @@
-"""The linkage matrix of SciPy, and the labeled cell that contains a new row."""
+"""The linkage matrix of SciPy, and the labeled cell or the nearest means of a new row."""
+
+import math
 
 import numpy as np
 
-from holdfast._machine.jit import kernel
+from holdfast._machine.jit import inner_kernel, kernel
 from holdfast.grid._kernels import first_difference, highest_bit, precedes
 
-__all__ = ["find_cells", "merge_rows"]
+__all__ = ["distance_from", "find_cells", "merge_rows", "nearest_leaves"]
 
 
 @kernel
@@ -69,3 +71,30 @@ def find_cells(rows, coordinates, order, cell, parent):
             t = parent[t]
         label[i] = t
     return label
+
+
+@inner_kernel
+def distance_from(rows, i, factor, points, c, spherical):
+    """Distance from a row to a point, column by column; half its square for the cosine distance."""
+    total = 0.0
+    for j in range(rows.shape[1]):
+        difference = rows[i, j] * factor - points[c, j]
+        total += difference * difference
+    return 0.5 * total if spherical else math.sqrt(total)
+
+
+@kernel
+def nearest_leaves(rows, factor, path, points, scale, label, spherical, out):
+    """Label of the leaf with the smallest sum over its path of distance times ``scale[c]``."""
+    near = np.empty(points.shape[0])
+    for i in range(rows.shape[0]):
+        for c in range(points.shape[0]):
+            near[c] = distance_from(rows, i, factor, points, c, spherical) * scale[c]
+        least, winner = math.inf, 0
+        for q in range(path.shape[0]):
+            score = 0.0
+            for level in range(path.shape[1]):
+                score += near[path[q, level]]
+            if score < least:
+                least, winner = score, q
+        out[i] = label[winner]

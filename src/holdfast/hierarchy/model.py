@@ -18,7 +18,7 @@ from holdfast.hierarchy.locate import build_locator
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Hierarchy", "Locator", "assemble_hierarchy", "build_hierarchy"]
+__all__ = ["Hierarchy", "Locator", "Naming", "assemble_hierarchy", "build_hierarchy"]
 
 
 class Locator(Protocol):
@@ -33,6 +33,25 @@ class Locator(Protocol):
 
     def first(self, k: int) -> "Locator":
         """Keep the first k centers; `finest` then returns the labels of ``cut(k)``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Naming:
+    """Names of clusters that last from one followed model to the next.
+
+    Attributes
+    ----------
+    levels : tuple of int
+        The numbers of clusters that are followed, rising.
+    names : tuple of ndarray of dtype int64
+        For each level, the name of each label.
+    next_name : int
+        No cluster has had this name or a larger one.
+    """
+
+    levels: tuple[int, ...]
+    names: tuple[NDArray[np.int64], ...]
+    next_name: int
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -57,6 +76,8 @@ class Hierarchy:
         Labels of the finest cut; `parent` leads from these to every other cut.
     locator : Locator
         Finds the finest cluster of any row.
+    naming : Naming or None
+        For a hierarchy that follows another one: the names of its clusters.
     """
 
     center_indices: NDArray[np.int64]
@@ -64,6 +85,7 @@ class Hierarchy:
     parent: NDArray[np.int32]
     finest: NDArray[np.int32]
     locator: Locator
+    naming: Naming | None = None
 
     @property
     def n_centers(self) -> int:
@@ -106,6 +128,47 @@ class Hierarchy:
             Labels 0 .. k - 1. No cluster is empty. Label t is the cluster of center t.
         """
         return self._ancestors(k)[self.finest]
+
+    def names(self, k: int) -> NDArray[np.int64]:
+        """Return the lasting name of each label of ``cut(k)``.
+
+        After a fit, names are labels. A hierarchy that follows another one keeps the names of the
+        levels that are followed, and never gives the name of a cluster that ended to another one.
+        A cut between two levels has the names of the finer one.
+
+        Parameters
+        ----------
+        k : int
+            From 1 to `n_centers`.
+
+        Returns
+        -------
+        ndarray of shape (k,), dtype int64
+        """
+        self._ancestors(k)  # checks k
+        if self.naming is None:
+            return np.arange(k, dtype=np.int64)
+        finer = next(level for level, size in enumerate(self.naming.levels) if size >= k)
+        return self.naming.names[finer][:k].copy()
+
+    def first(self, k: int) -> "Hierarchy":
+        """Return the hierarchy that stops at k clusters."""
+        ancestors, naming = self._ancestors(k), self.naming
+        if k == self.n_centers:
+            return self
+        if naming is not None:
+            kept = [level for level, size in enumerate(naming.levels) if size < k]
+            levels = (*(naming.levels[level] for level in kept), k)
+            names = (*(naming.names[level] for level in kept), self.names(k))
+            naming = Naming(levels, names, naming.next_name)
+        return Hierarchy(
+            read_only(self.center_indices[:k]),
+            read_only(self.costs[:k]),
+            read_only(self.parent[:k]),
+            read_only(ancestors[self.finest]),
+            self.locator.first(k),
+            naming,
+        )
 
     def sizes(self, k: int) -> NDArray[np.int64]:
         """Return the number of rows in each cluster of ``cut(k)``."""

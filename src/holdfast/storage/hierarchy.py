@@ -11,7 +11,8 @@ from holdfast._machine.jit import read_only
 from holdfast.centers.medoids import METRICS
 from holdfast.grid.place import BLOCKS, ROOT_EXPONENTS, Grid
 from holdfast.hierarchy.locate import CellLocator
-from holdfast.hierarchy.model import Hierarchy, Locator
+from holdfast.hierarchy.model import Hierarchy, Locator, Naming
+from holdfast.hierarchy.nearest import MeansLocator
 from holdfast.hierarchy.replay import (
     PlaneLocator,
     SplitLocator,
@@ -24,12 +25,18 @@ __all__ = ["hierarchy_from_arrays", "hierarchy_to_arrays"]
 _ALL_SPACE = 64
 _EXPONENTS = range(-1100, 1101)  # a little more than float64 needs
 
-_ARRAYS = {"center_indices", "costs", "parent", "finest"}
+_ARRAYS = {"center_indices", "costs", "parent", "finest", "names"}
 _GRID_ARRAYS = {"grid.anchor", "grid.lowest", "grid.origin", "grid.shift"}
 _CELL_ARRAYS = {"cells.cell", "cells.coordinates", "cells.order"} | _GRID_ARRAYS
 _SPLIT_ARRAYS = {"splits.centers", "splits.rivals"}
 _PLANE_ARRAYS = {"planes.normals", "planes.points"}
-_KINDS = {"cells": _CELL_ARRAYS, "splits": _SPLIT_ARRAYS, "planes": _PLANE_ARRAYS}
+_MEANS_ARRAYS = {"means.label", "means.path", "means.points", "means.scale"}
+_KINDS = {
+    "cells": _CELL_ARRAYS,
+    "splits": _SPLIT_ARRAYS,
+    "planes": _PLANE_ARRAYS,
+    "means": _MEANS_ARRAYS,
+}
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -50,7 +57,26 @@ def hierarchy_to_arrays(hierarchy: Hierarchy) -> tuple[dict[str, Any], dict[str,
         "parent": hierarchy.parent,
         "finest": hierarchy.finest,
     }
-    locator = hierarchy.locator
+    described = {}
+    if hierarchy.naming is not None:
+        arrays["names"] = np.concatenate(hierarchy.naming.names)
+        levels, following = list(hierarchy.naming.levels), hierarchy.naming.next_name
+        described = {"levels": levels, "next_name": following}
+    metadata, own = _locator_to_arrays(hierarchy.locator)
+    return metadata | described, arrays | own
+
+
+def _locator_to_arrays(locator: Locator) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    if isinstance(locator, MeansLocator):
+        arrays = {
+            "means.label": locator.label,
+            "means.path": locator.path,
+            "means.points": locator.points,
+            "means.scale": locator.scale,
+        }
+        metric = METRICS[locator.metric]
+        return {"locator": "means", "metric": metric, "exponent": locator.exponent}, arrays
     if isinstance(locator, SplitLocator):
         arrays["splits.centers"] = locator.centers
         metric = METRICS[locator.metric]
@@ -128,11 +154,55 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
         locator = _cells_from(metadata, arrays, parent)
     elif kind == "planes":
         locator = _planes_from(metadata, arrays, parent)
+    elif kind == "means":
+        locator = _means_from(metadata, arrays, parent)
     else:
         locator = _splits_from(metadata, arrays, parent)
     return Hierarchy(
-        read_only(center_indices), read_only(costs), read_only(parent), read_only(finest), locator
+        read_only(center_indices), read_only(costs), read_only(parent), read_only(finest), locator,
+        _naming_from(metadata, arrays, n_centers),
+    )  # fmt: skip
+
+
+def _naming_from(metadata: Mapping[str, Any], arrays: Arrays, n_centers: int) -> Naming | None:
+    levels, following = metadata.get("levels"), metadata.get("next_name")
+    if levels is None and following is None and "names" not in arrays:
+        return None
+    names = _take(arrays, "names", np.int64, 1)
+    _require(
+        isinstance(levels, list)
+        and all(type(k) is int for k in levels)
+        and bool(levels)
+        and levels == sorted(set(levels))
+        and levels[0] >= 1
+        and levels[-1] == n_centers,
+        "its levels are not rising numbers of clusters that end at the number of centers",
     )
+    assert isinstance(levels, list)
+    _require(type(following) is int and 0 < following < 1 << 62, "its next name is out of range")
+    assert isinstance(following, int)
+    _require(names.size == sum(levels), "it does not have one name for each cluster")
+    _require(_in_range(names, following), "the name of a cluster is out of range")
+    parts = np.split(names, np.cumsum(levels)[:-1])
+    _require(all(np.unique(part).size == part.size for part in parts), "two clusters share a name")
+    return Naming(tuple(levels), tuple(map(read_only, parts)), following)
+
+
+def _means_from(
+    metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
+) -> MeansLocator:
+    points = _take(arrays, "means.points", np.float64, 2)
+    path = _take(arrays, "means.path", np.int32, 2)
+    scale = _take(arrays, "means.scale", np.float64, 1)
+    label = _take(arrays, "means.label", np.int32, 1)
+    _require(min(*points.shape, *path.shape) >= 1, "it has no means")
+    _require(scale.size == points.shape[0], "it does not have one scale for each mean")
+    _require(label.size == path.shape[0], "it does not have one label for each leaf")
+    _require(_in_range(path, points.shape[0]), "the number of a mean is out of range")
+    _require(_in_range(label, parent.size), "the label of a leaf is out of range")
+    finite = np.isfinite(points).all() and np.isfinite(scale).all() and (scale >= 0.0).all()
+    _require(bool(finite), "a mean or a scale is not finite")
+    return MeansLocator(points, path, scale, label, read_only(parent), *_metric_from(metadata))
 
 
 def _cells_from(

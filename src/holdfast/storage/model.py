@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.hierarchy import Hierarchy
+from holdfast.rows.ids import Left
 from holdfast.storage.archive import DamagedFile, read_archive, write_archive
 from holdfast.storage.hierarchy import hierarchy_from_arrays, hierarchy_to_arrays
+from holdfast.storage.ids import check_unique, pack_ids, unpack_ids
 from holdfast.tables.preparation import Preparation
 
 __all__ = ["ModelRecord", "TableRecord", "pack_ids", "read_model", "unpack_ids", "write_model"]
@@ -68,6 +70,10 @@ class ModelRecord:
     cap : dict or None
         If the rows represent others: `max_cells`, `exponent`, `lower`, `upper`.
     table : TableRecord or None
+    ids : ndarray of shape (n_rows,), dtype int64 or object, or None
+        Ids of the rows; not stored if `table` has them.
+    left : Left or None
+        Rows that left while the model was followed.
     """
 
     hierarchy: Hierarchy
@@ -79,6 +85,8 @@ class ModelRecord:
     columns: tuple[str, ...] | None = None
     cap: dict[str, Any] | None = None
     table: TableRecord | None = None
+    ids: NDArray[Any] | None = None
+    left: Left | None = None
 
 
 def write_model(path: str | os.PathLike[str], model: ModelRecord) -> None:
@@ -105,6 +113,13 @@ def write_model(path: str | os.PathLike[str], model: ModelRecord) -> None:
         described, named = _table_to_arrays(model.table)
         record["table"] = described
         stored |= named
+    if model.ids is not None and (model.table is None or model.table.ids is None):
+        record["ids"], named = pack_ids(model.ids)
+        stored |= named
+    if model.left is not None:
+        kind, named = pack_ids(model.left.ids, "left")
+        record["left"] = {"ids": kind, "level": model.left.level}
+        stored |= named | {"left.names": model.left.names}
     write_archive(path, "model", record, stored)
 
 
@@ -162,7 +177,7 @@ def _read_model(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
     columns = metadata.get("columns")
     if columns is not None and not (_is_names(columns) and len(columns) == d):
         raise ValueError("it does not have one distinct name per column")
-    table = metadata.get("table")
+    table, ids = metadata.get("table"), metadata.get("ids")
     return ModelRecord(
         hierarchy=hierarchy,
         parameters=parameters,
@@ -173,7 +188,22 @@ def _read_model(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
         columns=None if columns is None else tuple(columns),
         cap=_check_cap(metadata.get("cap"), d),
         table=None if table is None else _read_table(_record(metadata, "table"), arrays, hierarchy),
+        ids=None if ids is None else check_unique(unpack_ids(ids, arrays, hierarchy.n_rows)),
+        left=None if metadata.get("left") is None else _read_left(metadata, arrays),
     )
+
+
+def _read_left(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Left:
+    record, names = _record(metadata, "left"), arrays.get("left.names")
+    if names is None or names.dtype != np.int64 or names.ndim != 1 or (names < 0).any():
+        raise ValueError("it has no names of the clusters of rows that left")
+    level = record.get("level")
+    if type(level) is not int or level < 1:
+        raise ValueError("the number of clusters that rows left is not a positive integer")
+    ids = unpack_ids(record.get("ids"), arrays, names.size, "left")
+    if ids is None:
+        raise ValueError("it has no ids of the rows that left")
+    return Left(check_unique(ids), names, level)
 
 
 def _read_first_format(
@@ -318,46 +348,6 @@ def _is_names(names: Any) -> bool:
         and all(isinstance(name, str) for name in names)
         and len(set(names)) == len(names)
     )
-
-
-def pack_ids(ids: NDArray[Any] | None) -> tuple[str, dict[str, NDArray[Any]]]:
-    """Return the kind of the ids and their arrays: integers, or texts in UTF-8 and their ends."""
-    if ids is None:
-        return "none", {}
-    if ids.dtype.kind == "i":
-        return "integers", {"ids.integers": ids.astype(np.int64)}
-    encoded = [str(text).encode() for text in ids.tolist()]
-    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
-    texts = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    return "texts", {"ids.texts": texts, "ids.ends": ends}
-
-
-def unpack_ids(kind: Any, arrays: Mapping[str, NDArray[Any]], n_rows: int) -> NDArray[Any] | None:
-    """Read what `pack_ids` returned; ValueError where it is something else."""
-    if kind == "none":
-        return None
-    if kind == "integers":
-        ids = arrays.get("ids.integers")
-        if ids is None or ids.dtype != np.int64 or ids.shape != (n_rows,):
-            raise ValueError("it does not have one id for each row")
-        return ids
-    if kind != "texts":
-        raise ValueError("its ids are of an unknown kind")
-    texts, ends = arrays.get("ids.texts"), arrays.get("ids.ends")
-    if texts is None or ends is None or texts.dtype != np.uint8 or texts.ndim != 1:
-        raise ValueError("it has no ids")
-    if ends.dtype != np.int64 or ends.shape != (n_rows,):
-        raise ValueError("it does not have one id for each row")
-    starts = np.concatenate(([0], ends[:-1]))
-    if (ends < starts).any() or ends[-1] != texts.size:
-        raise ValueError("the positions of its ids are not valid")
-
-    whole = texts.tobytes()
-    try:
-        words = [whole[a:b].decode() for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-    except UnicodeDecodeError:
-        raise ValueError("an id is not UTF-8") from None
-    return np.array(words, dtype=object)
 
 
 _READERS: dict[str, Callable[[Mapping[str, Any], Mapping[str, NDArray[Any]]], ModelRecord]] = {

@@ -1,0 +1,88 @@
+"""One pass over units each: sums, distances to means at every level, and the best leaf."""
+
+import math
+
+import numpy as np
+
+from holdfast._machine.jit import kernel
+from holdfast.hierarchy._kernels import distance_from
+
+__all__ = ["choose_leaves", "cost_to_point", "measure_paths", "sum_leaves"]
+
+
+@kernel
+def sum_leaves(rows, weight, leaf, sums):
+    """Add each row to the sum of its leaf."""
+    for i in range(rows.shape[0]):
+        q, w = leaf[i], np.float64(weight[i])
+        for j in range(rows.shape[1]):
+            sums[q, j] += w * rows[i, j]
+
+
+@kernel
+def measure_paths(rows, weight, leaf, path, points, spherical, costs):
+    """Add the weighted distance of each row to every node on the path of its leaf.
+
+    `path` has the nodes of each leaf; a negative entry ends it. ``costs[c]`` is added to.
+    """
+    for i in range(rows.shape[0]):
+        q = leaf[i]
+        for level in range(path.shape[1]):
+            c = path[q, level]
+            if c < 0:
+                break
+            costs[c] += weight[i] * distance_from(rows, i, 1.0, points, c, spherical)
+
+
+@kernel
+def cost_to_point(rows, weight, start, stop, points, c, spherical):
+    """Weighted sum of distances from the rows ``start .. stop`` to one point."""
+    total = 0.0
+    for i in range(start, stop):
+        total += weight[i] * distance_from(rows, i, 1.0, points, c, spherical)
+    return total
+
+
+@kernel
+def choose_leaves(
+    rows, pull, counted, origin, leaf, path, points, scale, home, price, closed, spherical, now,
+    until, best, gain
+):  # fmt: skip
+    """Find the leaf with the smallest score for each unit that may want to move.
+
+    The score of a leaf is the sum over its path of distance times ``scale[c]``, plus `price` times
+    `pull` for each level at which the cluster is not the one that the unit had yesterday, its home.
+    A unit is looked at if ``until[i]`` does not exceed `now`, and `until` is then set: centers may
+    move by that much in all before another leaf can win. A unit that counts for the budget does
+    not leave home at a closed level.
+    """
+    levels, leaves = path.shape[1], path.shape[0]
+    near = np.empty(points.shape[0])
+    for i in range(rows.shape[0]):
+        best[i], gain[i] = leaf[i], 0.0
+        if until[i] > now:
+            continue
+        for c in range(points.shape[0]):
+            near[c] = distance_from(rows, i, 1.0, points, c, spherical) * scale[c]
+        y, here = origin[i], leaf[i]
+        own, least, second = 0.0, math.inf, math.inf
+        for q in range(leaves):
+            score, barred = 0.0, False
+            for level in range(levels):
+                score += near[path[q, level]]
+                if y >= 0 and path[q, level] != home[y, level]:
+                    score += price * pull[i]
+                    if counted[i] > 0 and closed[level] and path[here, level] == home[y, level]:
+                        barred = True
+            if q == here:
+                own = score
+            else:
+                second = min(second, score)
+                if not barred and score < least:
+                    least = score
+                    best[i] = q
+        until[i] = now + (second - own)
+        if least < own - 1e-12 * own:
+            gain[i] = own - least
+        else:
+            best[i] = here

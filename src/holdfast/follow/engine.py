@@ -1,0 +1,322 @@
+"""The whole flow: match -> units -> start -> *Rows* and *Structure* -> hierarchy, moves, events."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.centers.keyed_table import Table, collect_table
+from holdfast.follow.assemble import build_followed, give_names
+from holdfast.follow.match import Match, group_units, match_content, match_ids
+from holdfast.follow.report import FollowReport, list_events, list_moves
+from holdfast.follow.rows import settle_rows
+from holdfast.follow.start import levels_of, place_rows, start_from
+from holdfast.follow.state import Floats, Ints, Levels, Numbers, Problem, Solution, Units, solve_as
+from holdfast.follow.structure import improve_structure
+from holdfast.hierarchy import Hierarchy
+from holdfast.hierarchy.model import Naming
+from holdfast.rows.ids import MOST_REMEMBERED, Left, find_ids
+
+Rows = Floats  # or 32-bit ones: means read them as they are
+
+__all__ = ["Followed", "Options", "Yesterday", "follow_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class Yesterday:
+    """A fitted model, as following sees it.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+    rows : ndarray of shape (n_rows, n_features)
+        Prepared like today's.
+    weight : ndarray of shape (n_rows,), dtype float64, or None
+    ids : ndarray of shape (n_rows,) or None
+    left : Left or None
+    spherical : bool
+        Whether the distance is the cosine distance.
+    seed : int
+    """
+
+    hierarchy: Hierarchy
+    rows: Rows
+    weight: Floats | None
+    ids: NDArray[Any] | None
+    left: Left | None
+    spherical: bool
+    seed: int
+
+
+@dataclass(frozen=True)
+class Options:
+    """Levels, price and budget of following."""
+
+    levels: tuple[int, ...]
+    price: float
+    budget: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """A followed hierarchy, and what following did."""
+
+    hierarchy: Hierarchy
+    moves: NDArray[Any]
+    events: NDArray[Any]
+    report: FollowReport
+    left: Left | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Today:
+    """Today's rows of positive weight, matched."""
+
+    table: Table
+    numbers: Ints  # of these rows
+    match: Match
+    units: Units
+    of_row: Numbers
+    first_row: Ints
+    ids: NDArray[Any] | None
+    is_same: bool  # rows and weights are those of yesterday
+
+
+def follow_rows(
+    yesterday: Yesterday,
+    rows: Rows,
+    weight: Floats | None,
+    ids: NDArray[Any] | None,
+    options: Options,
+) -> Followed:
+    """Follow a model to today's rows; at least one of them must have been there yesterday."""
+    before = levels_of(yesterday.hierarchy, options.levels)
+    today = _match(yesterday, before, rows, weight, ids)
+    limit = None
+    if options.budget is not None:
+        limit = math.floor(options.budget * today.units.n_surviving + 1e-9)
+    centers = _center_points(yesterday, options.levels[-1], today.table)
+    leaf = place_rows(today.units, before, centers)
+    problem, levels, leaf = start_from(
+        today.units, before, leaf, price=options.price, limit=limit, seed=yesterday.seed
+    )
+    found = start = solve_as(problem, levels, leaf)
+    if not today.is_same:
+        found = improve_structure(problem, settle_rows(problem, start))
+    return _finish(yesterday, today, before, problem, start, found, rows, options)
+
+
+def _match(
+    yesterday: Yesterday,
+    before: Levels,
+    rows: Rows,
+    weight: Floats | None,
+    ids: NDArray[Any] | None,
+) -> _Today:
+    """Key today's rows, and find each among yesterday's or among those that left."""
+    present = np.ones(rows.shape[0], dtype=np.bool_) if weight is None else weight > 0.0
+    numbers = np.flatnonzero(present)
+    all_present = numbers.size == rows.shape[0]
+    shown = rows if all_present else rows[numbers]
+    counts = None if weight is None else weight[numbers]
+    table = collect_table(shown, counts, yesterday.spherical, yesterday.seed)
+    own = None if ids is None else ids[numbers]
+    leaf = yesterday.hierarchy.cut(before.sizes[-1])
+    old = collect_table(yesterday.rows, None, yesterday.spherical, yesterday.seed).key
+    mass = table.weight if table.weight.size else np.ones(numbers.size, dtype=np.int64)
+    known = np.ones(leaf.size) if yesterday.weight is None else yesterday.weight
+    if yesterday.ids is not None and own is not None:
+        place = find_ids(own, yesterday.ids)
+        place[place >= 0] = np.where(known[place[place >= 0]] > 0.0, place[place >= 0], -1)
+        match = match_ids(place, leaf, mass, table.key, old)
+        here = np.ones(numbers.size) if counts is None else counts
+        same_weight = bool((place >= 0).all() and np.array_equal(known[place], here))
+    else:
+        # Today's unit of weight may differ from yesterday's.
+        scaled = np.rint(known / table.weight_unit).astype(np.int64)
+        match = match_content(table.key, mass, old, leaf, scaled)
+        same_weight = bool((match.surviving == mass).all() and scaled.sum() == mass.sum())
+    gone = match.left[known[match.left] > 0.0]
+    match = _remember(
+        yesterday, before, replace(match, left=gone), table.key if own is None else own
+    )
+    same = same_weight and gone.size == 0 and not match.changed.any()
+    units, of_row, lead = group_units(table, match)
+    return _Today(table, numbers, match, units, of_row, numbers[lead], own, same)
+
+
+def _remember(yesterday: Yesterday, before: Levels, match: Match, who: NDArray[Any]) -> Match:
+    """Give rows that return their old leaf, if it is still there."""
+    left = yesterday.left
+    if left is None or left.level != before.sizes[-1] or left.ids.dtype.kind != who.dtype.kind:
+        return match
+    new = np.flatnonzero(match.origin < 0)
+    place = find_ids(who[new], left.ids)
+    leaves = before.names[before.path[:, -1]]
+    order = np.argsort(leaves, kind="stable")
+    name = left.names[place]
+    at = np.minimum(np.searchsorted(leaves[order], name), leaves.size - 1)
+    known = (place >= 0) & (leaves[order[at]] == name)
+    origin, returning = match.origin.copy(), match.returning.copy()
+    origin[new[known]] = order[at[known]]
+    returning[new[known]] = True
+    return replace(match, origin=origin, returning=returning)
+
+
+def _center_points(yesterday: Yesterday, k: int, table: Table) -> Floats:
+    rows = yesterday.rows[yesterday.hierarchy.center_indices[:k]]
+    rows = np.asarray(rows, dtype=np.float64)
+    if yesterday.spherical:
+        rows = np.asarray(collect_table(rows, None, True, 0).rows, dtype=np.float64)
+    points: Floats = np.asarray(rows, dtype=np.float64) * np.float64(table.factor)
+    return points
+
+
+def _unchanged(
+    yesterday: Yesterday, today: _Today, before: Levels, start: Solution, rows: Rows
+) -> Hierarchy:
+    """Yesterday's hierarchy for the same rows, perhaps in another order."""
+    hierarchy = yesterday.hierarchy.first(before.sizes[-1])
+    label = np.empty(rows.shape[0], dtype=np.int32)
+    label[today.numbers] = start.leaf[today.of_row]
+    center = np.empty(hierarchy.n_centers, dtype=np.int64)
+    keys = collect_table(
+        yesterday.rows[hierarchy.center_indices], None, yesterday.spherical, yesterday.seed
+    ).key
+    order = np.lexsort((today.units.origin, today.units.key))
+    pairs = list(
+        zip(today.units.key[order].tolist(), today.units.origin[order].tolist(), strict=True)
+    )
+    place = {pair: int(u) for pair, u in zip(pairs, order, strict=True)}
+    for t, key in enumerate(keys.tolist()):
+        center[t] = today.first_row[place[key, t]]
+    absent = np.ones(rows.shape[0], dtype=np.bool_)
+    absent[today.numbers] = False
+    if absent.any():
+        label[absent] = hierarchy.locator.finest(rows[absent])
+    for array in (label, center):
+        array.flags.writeable = False
+    naming = _naming_of(before, hierarchy)
+    return replace(hierarchy, center_indices=center, finest=label, naming=naming)
+
+
+def _naming_of(levels: Levels, hierarchy: Hierarchy) -> Naming:
+    """Collect the names of the levels that are followed now."""
+    names = tuple(hierarchy.names(k) for k in levels.sizes)
+    return Naming(levels.sizes, names, _next_name(hierarchy))
+
+
+def _next_name(hierarchy: Hierarchy) -> int:
+    return hierarchy.n_centers if hierarchy.naming is None else hierarchy.naming.next_name
+
+
+def _finish(
+    yesterday: Yesterday,
+    today: _Today,
+    before: Levels,
+    problem: Problem,
+    start: Solution,
+    found: Solution,
+    rows: Rows,
+    options: Options,
+) -> Followed:
+    """Name the clusters, build the hierarchy, and list what happened."""
+    levels, next_name = give_names(found.levels, _next_name(yesterday.hierarchy))
+    found = replace(found, levels=levels)
+    if today.is_same:
+        hierarchy = _unchanged(yesterday, today, before, start, rows)
+    else:
+        hierarchy = _build(yesterday, today, before, problem, found, rows, next_name)
+    unit, exponent = today.table.weight_unit, today.table.exponent
+    described = (today.ids, today.numbers, today.units, today.of_row, today.match)
+    moves = list_moves(
+        *described,
+        (before, today.units.origin),
+        (levels, found.leaf),
+        found.points,
+        math.ldexp(1.0, -exponent),
+    )
+    leaf = yesterday.hierarchy.cut(before.sizes[-1])
+    known = np.bincount(leaf, weights=yesterday.weight, minlength=before.sizes[-1]) * 1.0
+    sizes_before = [
+        np.bincount(before.path[:, level] - before.offsets[level], weights=known).astype(np.float64)
+        for level in range(len(before.sizes))
+    ]
+    flow = problem.flow(found.leaf, levels.sizes[-1], today.units.counted)
+    events = list_events(
+        sizes_before, before, levels, flow, (found.weights * unit).astype(np.float64), unit
+    )
+    scale = math.ldexp(unit, -exponent)
+    surviving = today.match.surviving > 0
+    report = FollowReport(
+        levels=levels.sizes,
+        moved=found.moved / max(today.units.n_surviving, 1),
+        cost=found.cost * scale,
+        cost_of_staying=start.cost * scale,
+        fresh_cost=np.full(len(levels.sizes), np.nan),
+        price=options.price,
+        budget=options.budget,
+        budget_binds=False,
+        tolerance_exceeded=False,
+        next_moves=moves[:0],
+        n_survivors=int(np.count_nonzero(surviving)),
+        n_new=int(np.count_nonzero(~surviving)),
+        n_left=int(today.match.left.size),
+    )
+    return Followed(hierarchy, moves, events, report, _who_left(yesterday, today, before))
+
+
+def _build(
+    yesterday: Yesterday,
+    today: _Today,
+    before: Levels,
+    problem: Problem,
+    found: Solution,
+    rows: Rows,
+    next_name: int,
+) -> Hierarchy:
+    parent = yesterday.hierarchy.parent[: before.sizes[-1]].copy()
+    hierarchy = build_followed(
+        problem, found, (before, parent), today.of_row, today.first_row, next_name,
+        today.table.exponent, today.table.weight_unit,
+    )  # fmt: skip
+    if today.numbers.size == rows.shape[0]:
+        return hierarchy
+    finest = np.empty(rows.shape[0], dtype=np.int32)
+    finest[today.numbers] = hierarchy.finest
+    absent = np.ones(rows.shape[0], dtype=np.bool_)
+    absent[today.numbers] = False
+    finest[absent] = hierarchy.locator.finest(rows[absent])
+    finest.flags.writeable = False
+    return replace(hierarchy, finest=finest)
+
+
+def _who_left(yesterday: Yesterday, today: _Today, before: Levels) -> Left | None:
+    """Remember who left, the latest first; forget who returned and who left long ago."""
+    level, gone = before.sizes[-1], today.match.left
+    leaf = yesterday.hierarchy.cut(level)[gone]
+    names = before.names[before.path[leaf, -1]]
+    if yesterday.ids is not None and today.ids is not None:
+        ids, here = yesterday.ids[gone], today.ids
+    else:
+        rows = yesterday.rows[gone]
+        ids, here = _content_keys(yesterday, rows), today.table.key
+    if today.ids is not None and yesterday.ids is None:
+        return None  # from now on rows have ids
+    order = np.argsort(ids, kind="stable")
+    ids, names = ids[order], names[order]
+    old = yesterday.left
+    if old is not None and old.level == level and old.ids.dtype.kind == ids.dtype.kind:
+        still = (find_ids(old.ids, here) < 0) & (find_ids(old.ids, ids) < 0)
+        ids = np.concatenate((ids, old.ids[still]))
+        names = np.concatenate((names, old.names[still]))
+    most = min(MOST_REMEMBERED, today.numbers.size)
+    return Left(ids[:most], names[:most], level)
+
+
+def _content_keys(yesterday: Yesterday, rows: Rows) -> NDArray[np.uint64]:
+    if rows.shape[0] == 0:
+        return np.empty(0, dtype=np.uint64)
+    return collect_table(rows, None, yesterday.spherical, yesterday.seed).key

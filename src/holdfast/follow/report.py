@@ -1,0 +1,209 @@
+"""What following did: who moved where and why, and what became of each cluster."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.follow.match import Match
+from holdfast.follow.state import Floats, Ints, Levels, Numbers, Units
+
+__all__ = ["EVENTS", "REASONS", "FollowReport", "list_events", "list_moves"]
+
+REASONS = ("values changed", "new parent", "split", "merge", "boundary moved")
+"""Why a row has moved: the first that holds."""
+
+EVENTS = ("kept", "grown", "shrunk", "split", "merged", "new", "ended")
+"""What can become of a cluster."""
+
+_NOTABLE = 0.1  # of its size, from which a cluster has grown or shrunk
+
+
+@dataclass(frozen=True, eq=False)
+class FollowReport:
+    """What following cost and moved; arrays have one entry per level.
+
+    Attributes
+    ----------
+    levels : tuple of int
+        The numbers of clusters that were followed.
+    moved : ndarray of dtype float64
+        Fraction of the surviving weight that changed its cluster.
+    cost : ndarray of dtype float64
+        Sum of distances to the means of the clusters.
+    cost_of_staying : ndarray of dtype float64
+        The cost if no surviving row had moved.
+    fresh_cost : ndarray of dtype float64
+        The cost of a new fit; NaN if none was made.
+    price : float
+        The price that was used, lower than asked for if the tolerance needed that.
+    budget : float or None
+    budget_binds : bool
+        Whether more rows would have moved without the budget.
+    tolerance_exceeded : bool
+        Whether a level costs more than the tolerance over a new fit.
+    next_moves : structured ndarray
+        Like ``moves_``: what would move next if the budget did not bind.
+    n_survivors, n_new, n_left : int
+        Rows in both tables, only in today's, only in yesterday's.
+    """
+
+    levels: tuple[int, ...]
+    moved: Floats
+    cost: Floats
+    cost_of_staying: Floats
+    fresh_cost: Floats
+    price: float
+    budget: float | None
+    budget_binds: bool
+    tolerance_exceeded: bool
+    next_moves: NDArray[Any]
+    n_survivors: int
+    n_new: int
+    n_left: int
+
+
+def list_moves(
+    ids: NDArray[Any] | None,
+    rows: Ints,
+    units: Units,
+    of_row: Numbers,
+    match: Match,
+    before: tuple[Levels, Numbers],
+    after: tuple[Levels, Numbers],
+    points: Floats,
+    factor: float,
+) -> NDArray[Any]:
+    """List the surviving rows whose cluster has another name, level by level.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n,), dtype int64
+        Numbers of the rows that `of_row` and `match` describe.
+    before, after : tuple of Levels and ndarray of shape (n_units,), dtype int32
+        Levels with names, and the leaf of each unit or -1.
+    points : ndarray of shape (n_clusters, n_features)
+        Means of the clusters after.
+    factor : float
+        Turns distances into the units of the rows.
+    """
+    names = rows if ids is None else ids
+    found = []
+    old, new = before[0], after[0]
+    for level, k in enumerate(new.sizes):
+        have = before[1] >= 0
+        was, now = np.full(have.size, -1, dtype=np.int64), new.names[new.path[after[1], level]]
+        was[have] = old.names[old.path[before[1][have], level]]
+        moved = np.flatnonzero((have & (was != now))[of_row] & (match.surviving > 0))
+        u = of_row[moved]
+        level_names = new.names[new.offsets[level] : new.offsets[level + 1]]
+        order = np.argsort(level_names, kind="stable")
+        at = np.minimum(np.searchsorted(level_names[order], was[u]), k - 1)
+        origin = new.offsets[level] + order[at]
+        alive = new.names[origin] == was[u]
+        to = new.path[after[1][u], level]
+        started = ~np.isin(now[u], old.names[old.offsets[level] : old.offsets[level + 1]])
+        last = len(new.sizes) - 1
+        same_leaf = (
+            new.names[new.path[after[1][u], last]] == old.names[old.path[before[1][u], last]]
+        )
+        reason = np.select(
+            [match.changed[moved], same_leaf, started, ~alive], REASONS[:4], REASONS[4]
+        )
+        gain = _distances(units, u, points[origin]) - _distances(units, u, points[to])
+        part = np.empty(moved.size, dtype=_move_dtype(names))
+        part["id"], part["level"], part["from"], part["to"] = names[moved], k, was[u], now[u]
+        part["reason"], part["gain"] = reason, np.where(alive, gain * factor, np.nan)
+        found.append(part)
+    return np.concatenate(found)
+
+
+def list_events(
+    sizes_before: list[Floats],
+    before: Levels,
+    after: Levels,
+    flow: Ints,
+    sizes_after: Floats,
+    unit: float,
+) -> NDArray[Any]:
+    """Tell what became of each cluster, level by level: yesterday's in their order, then new ones.
+
+    Parameters
+    ----------
+    sizes_before : list of ndarray of dtype float64
+        Weight of yesterday's clusters, level by level.
+    flow : ndarray of shape (n_leaves yesterday, n_leaves), dtype int64
+        Surviving weight.
+    sizes_after : ndarray of shape (n_clusters,), dtype float64
+    """
+    events = []
+    for level, k in enumerate(after.sizes):
+        old = before.names[before.offsets[level] : before.offsets[level + 1]]
+        new = after.names[after.offsets[level] : after.offsets[level + 1]]
+        table = np.zeros((old.size, new.size))
+        rows, columns = (
+            before.path[:, level] - before.offsets[level],
+            after.path[:, level] - after.offsets[level],
+        )
+        for y in range(flow.shape[0]):
+            np.add.at(table[rows[y]], columns, flow[y] * unit)
+        size_after = sizes_after[after.offsets[level] : after.offsets[level + 1]]
+        # A cluster that began mostly with rows of another one was split off from it.
+        parent = {}
+        for j in np.flatnonzero(~np.isin(new, old)).tolist():
+            i = int(table[:, j].argmax())
+            parent[j] = i if 2.0 * table[i, j] >= size_after[j] > 0.0 else -1
+        for i, name in enumerate(old.tolist()):
+            size, place = float(sizes_before[level][i]), np.flatnonzero(new == name)
+            if place.size == 0:
+                j = int(table[i].argmax())
+                joined = 2.0 * table[i].sum() >= size > 0.0
+                other = int(new[j]) if joined else -1
+                events.append((k, name, "merged" if joined else "ended", other, size, 0.0))
+                continue
+            now = float(size_after[place[0]])
+            parts = [j for j, origin in parent.items() if origin == i]
+            if parts:
+                events += [(k, name, "split", int(new[j]), size, now) for j in parts]
+                continue
+            grown, shrunk = now > (1 + _NOTABLE) * size, now < (1 - _NOTABLE) * size
+            event = "grown" if grown else "shrunk" if shrunk else "kept"
+            events.append((k, name, event, -1, size, now))
+        events += [
+            (k, int(new[j]), "new", -1 if i < 0 else int(old[i]), 0.0, float(size_after[j]))
+            for j, i in parent.items()
+        ]
+    return np.array(events, dtype=EVENT_DTYPE)
+
+
+EVENT_DTYPE = np.dtype(
+    [
+        ("level", np.int32),
+        ("name", np.int64),
+        ("event", "U8"),
+        ("other", np.int64),
+        ("size_before", np.float64),
+        ("size_after", np.float64),
+    ]
+)
+
+
+def _move_dtype(names: NDArray[Any]) -> np.dtype[Any]:
+    return np.dtype(
+        [
+            ("id", names.dtype),
+            ("level", np.int32),
+            ("from", np.int64),
+            ("to", np.int64),
+            ("reason", "U14"),
+            ("gain", np.float64),
+        ]
+    )
+
+
+def _distances(units: Units, chosen: Numbers, points: Floats) -> Floats:
+    total = np.zeros(chosen.size)
+    for column, place in zip(units.rows[chosen].T, points.T, strict=True):
+        total += (column - place) ** 2
+    return 0.5 * total if units.spherical else np.sqrt(total)

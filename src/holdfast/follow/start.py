@@ -1,0 +1,167 @@
+"""The start: rows stay where they were, new rows join, and no cluster is empty."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._machine.threads import share_parts
+from holdfast.centers._lineage_kernels import ancestors_among
+from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Units, solve_as
+from holdfast.follow.structure import Ideas, split_leaf
+from holdfast.hierarchy import Hierarchy
+from holdfast.hierarchy._kernels import nearest_leaves
+
+__all__ = ["levels_of", "place_rows", "start_from"]
+
+
+def levels_of(hierarchy: Hierarchy, sizes: tuple[int, ...]) -> Levels:
+    """Take the levels of a hierarchy; its labels are the leaves."""
+    offsets = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    ancestors = [ancestors_among(hierarchy.parent, k)[: sizes[-1]] for k in sizes]
+    path = (np.array(ancestors, dtype=np.int64) + offsets[:, None]).T
+    names = np.concatenate([hierarchy.names(k) for k in sizes])
+    return Levels(sizes, np.ascontiguousarray(path, dtype=np.int32), names)
+
+
+def place_rows(units: Units, levels: Levels, centers: Floats) -> Numbers:
+    """Leaves of the start: yesterday's, and for new rows the one that suits them best.
+
+    `centers` stand for the means of leaves that have lost all their rows.
+    """
+    leaf, new = units.origin.copy(), units.origin < 0
+    if not new.any():
+        return leaf
+    old = _only(units, ~new)
+    sums, weights = old.sums(old.origin, levels.sizes[-1])
+    lost = weights == 0
+    sums[lost] = centers[lost]
+    counts = np.where(lost, 1, weights)
+    # A lost leaf has its old center, but no say in the means of the clusters above it.
+    above, total = levels.collect(np.where(lost[:, None], 0.0, sums)), levels.collect(weights)
+    empty = total == 0
+    above[empty], total[empty] = levels.collect(sums)[empty], levels.collect(counts)[empty]
+    last = levels.offsets[-2]
+    above[last:], total[last:] = sums, counts
+    points = units.means(above, total)
+    ref = _level_costs(levels, old.costs(old.origin, levels.path, points))
+    scale = (1.0 / ref)[levels.level_of]
+    rows, label = units.rows[new], np.arange(levels.sizes[-1], dtype=np.int32)
+    nearest = np.empty(rows.shape[0], dtype=np.int32)
+    step = 1 << 14
+    blocks = [slice(start, start + step) for start in range(0, rows.shape[0], step)]
+    share_parts(
+        len(blocks),
+        lambda b: nearest_leaves(
+            rows[blocks[b]], 1.0, levels.path, points, scale, label, units.spherical,
+            nearest[blocks[b]],
+        ),
+    )  # fmt: skip
+    leaf[new] = nearest
+    return leaf
+
+
+def start_from(
+    units: Units,
+    levels: Levels,
+    leaf: Numbers,
+    *,
+    price: float,
+    limit: int | None,
+    seed: int,
+) -> tuple[Problem, Levels, Numbers]:
+    """Fill empty clusters, and measure the reference costs."""
+    known = levels.names[levels.path]
+    problem = Problem(units, known, np.ones(len(levels.sizes)), price, limit, seed)
+    counts = np.bincount(leaf, minlength=levels.sizes[-1])
+    for slot in np.flatnonzero(counts == 0).tolist():
+        levels, leaf = _refill(problem, levels, leaf, slot)
+    cost = solve_as(problem, levels, leaf).cost
+    return replace(problem, ref=np.where(cost > 0.0, cost, 1.0)), levels, leaf
+
+
+def _refill(problem: Problem, levels: Levels, leaf: Numbers, slot: int) -> tuple[Levels, Numbers]:
+    """Split a leaf; the part that leaves it takes the place of a leaf that has lost all its rows.
+
+    Clusters above the empty leaf that are empty too begin anew with that part.
+    """
+    path, names = levels.path.copy(), levels.names.copy()
+    ended = names[path[slot]]
+    alive = np.isin(levels.path[slot], levels.path[np.unique(leaf)])
+    found = solve_as(problem, levels, leaf)
+    ideas = sorted(Ideas(problem, found).split_leaves(), key=lambda idea: idea.rise)
+    parts: list[tuple[Levels, Numbers]] = []
+    for idea in ideas:
+        part = split_leaf(problem, levels, leaf, idea.split - levels.offsets[-2], slot, idea.plane)
+        if part is not None:
+            parts.append((_under(levels, part[0], slot, alive), part[1]))
+        if parts and problem.limit is None:
+            break
+    single = None if problem.limit is None else _single_unit(problem, levels, leaf, slot, alive)
+    for tried in (*parts, *([] if single is None else [single])):
+        moved = solve_as(problem, *tried).moved
+        if problem.limit is None or (moved <= problem.limit).all():
+            return tried
+    if not parts:
+        raise ValueError(
+            f"X must have at least as many distinct rows as there are clusters, "
+            f"{levels.sizes[-1]}; got fewer. Follow fewer levels."
+        )
+    raise ValueError(
+        f"Cluster {ended[-1]} has lost all its rows, and {levels.sizes[-1]} clusters need a row of "
+        f"another one, more than the budget allows. Raise budget, or follow fewer levels."
+    )
+
+
+def _under(before: Levels, after: Levels, slot: int, alive: NDArray[np.bool_]) -> Levels:
+    """Hang the empty clusters above a leaf under the cluster that was split, without names."""
+    path, names = after.path.copy(), after.names.copy()
+    own = before.path[slot]
+    path[slot] = np.where(alive, path[slot], own)
+    path[slot, -1] = own[-1]
+    names[own[~alive]] = NEW
+    return replace(after, path=path, names=names)
+
+
+def _single_unit(
+    problem: Problem, levels: Levels, leaf: Numbers, slot: int, alive: NDArray[np.bool_]
+) -> tuple[Levels, Numbers] | None:
+    """Take one unit: the one that costs the budget least, of those the one farthest out."""
+    units = problem.units
+    counts = np.bincount(leaf, minlength=levels.sizes[-1])
+    movable = np.flatnonzero(counts[leaf] > 1)
+    if movable.size == 0:
+        return None
+    sums, weights = units.sums(leaf, levels.sizes[-1])
+    points = units.means(sums, weights)
+    out = _squares(units.rows[movable] - points[leaf[movable]])
+    best = movable[np.lexsort((units.key[movable], -out, units.counted[movable]))[0]]
+    path = levels.path.copy()
+    path[slot] = path[leaf[best]]
+    leaf = leaf.copy()
+    leaf[best] = slot
+    return _under(levels, replace(levels, path=path), slot, alive), leaf
+
+
+def _squares(rows: Floats) -> Floats:
+    """Sum of squares of each row, column by column."""
+    total = np.zeros(rows.shape[0])
+    for column in rows.T:
+        total += column * column
+    return total
+
+
+def _only(units: Units, chosen: NDArray[np.bool_]) -> Units:
+    return Units(
+        units.rows[chosen], units.weight[chosen], units.key[chosen], units.origin[chosen],
+        units.pulled[chosen], units.counted[chosen], units.spherical,
+    )  # fmt: skip
+
+
+def _level_costs(levels: Levels, node_costs: Floats) -> Floats:
+    ends = levels.offsets
+    cost = [
+        float(np.cumsum(node_costs[ends[level] : ends[level + 1]])[-1])
+        for level in range(len(ends) - 1)
+    ]
+    return np.array([c if c > 0.0 else 1.0 for c in cost])

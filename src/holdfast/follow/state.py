@@ -1,0 +1,284 @@
+"""What following works on: units of equal rows, levels of clusters, and the objective."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._machine.jit import read_only
+from holdfast._machine.threads import share_parts
+from holdfast.centers._means_kernels import to_directions
+from holdfast.follow._kernels import measure_paths, sum_leaves
+
+__all__ = ["NEW", "Levels", "Problem", "Solution", "Units", "count_by", "solve_as"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+NEW = -1
+"""The name of a cluster that has none yet."""
+
+_BLOCKS = 64  # parts in which sums run; more would cost memory for large hierarchies
+_LEAST = 4096  # units in a part
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Rows of equal content and equal history, which move together, in the order of their keys.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, n_features), dtype float64
+        Of length 1 each for the cosine distance.
+    weight : ndarray of shape (n,), dtype int64
+    key : ndarray of shape (n,), dtype uint64
+        Hash of the seed and the content.
+    origin : ndarray of shape (n,), dtype int32
+        Yesterday's leaf; -1 for new rows.
+    pulled : ndarray of shape (n,), dtype int64
+        The weight that was in this leaf; for it, moving has a price.
+    counted : ndarray of shape (n,), dtype int64
+        The surviving weight, which the budget counts.
+    spherical : bool
+        Whether distances are cosine distances.
+    """
+
+    rows: Floats
+    weight: Ints
+    key: NDArray[np.uint64]
+    origin: Numbers
+    pulled: Ints
+    counted: Ints
+    spherical: bool
+
+    @property
+    def n_surviving(self) -> int:
+        """Weight of the surviving rows."""
+        return int(self.counted.sum())
+
+    @cached_property
+    def pull(self) -> Floats:
+        """The part of the weight for which moving has a price."""
+        return self.pulled / self.weight.astype(np.float64)
+
+    @cached_property
+    def parts(self) -> list[slice]:
+        """Blocks of units; they depend on the number of units only."""
+        n = self.rows.shape[0]
+        count = max(1, min(_BLOCKS, n // _LEAST))
+        ends = [n * i // count for i in range(count + 1)]
+        return [slice(ends[i], ends[i + 1]) for i in range(count)]
+
+    def sums(self, leaf: Numbers, n_leaves: int) -> tuple[Floats, Ints]:
+        """Sum of the rows of each leaf, and its weight."""
+        sums = np.zeros((len(self.parts), n_leaves, self.rows.shape[1]))
+
+        def work(b: int) -> None:
+            part = self.parts[b]
+            sum_leaves(self.rows[part], self.weight[part], leaf[part], sums[b])
+
+        share_parts(len(self.parts), work)
+        return _add_up(sums), count_by(leaf, self.weight, n_leaves)
+
+    def costs(self, leaf: Numbers, path: Numbers, points: Floats) -> Floats:
+        """Cost of each node: the weighted distances to its point of the rows below it."""
+        costs = np.zeros((len(self.parts), points.shape[0]))
+
+        def work(b: int) -> None:
+            part = self.parts[b]
+            measure_paths(
+                self.rows[part], self.weight[part], leaf[part], path, points, self.spherical,
+                costs[b],
+            )  # fmt: skip
+
+        share_parts(len(self.parts), work)
+        return _add_up(costs)
+
+    def means(self, sums: Floats, weights: Ints, otherwise: Floats | None = None) -> Floats:
+        """Centers from sums; for the cosine distance, the directions of the means."""
+        points: Floats = sums / np.maximum(weights, 1)[:, None].astype(np.float64)
+        if otherwise is not None:
+            points[weights == 0] = otherwise[weights == 0]
+        if self.spherical:
+            to_directions(points)
+        return points
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Nested clusters. The clusters of all levels are numbered in one row, coarse ones first.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Number of clusters of each level, rising.
+    path : ndarray of shape (n_leaves, n_levels), dtype int32
+        The cluster of each level that contains a leaf.
+    names : ndarray of shape (n_clusters,), dtype int64
+        `NEW` for a cluster without a name.
+    """
+
+    sizes: tuple[int, ...]
+    path: Numbers
+    names: Ints
+
+    @cached_property
+    def offsets(self) -> list[int]:
+        """Where the clusters of each level begin, and the end."""
+        return [0, *np.cumsum(self.sizes).tolist()]
+
+    @cached_property
+    def level_of(self) -> Numbers:
+        """Level of each cluster."""
+        return np.repeat(np.arange(len(self.sizes), dtype=np.int32), self.sizes)
+
+    def above(self, level: int) -> Numbers:
+        """Parent of each cluster of that level, counted within the levels; -1 on the first level."""
+        parent = np.full(self.sizes[level], -1, dtype=np.int32)
+        if level > 0:
+            parent[self.path[:, level] - self.offsets[level]] = self.path[:, level - 1]
+        return parent
+
+    def collect(self, of_leaves: NDArray[Scalar]) -> NDArray[Scalar]:
+        """Sum a value of leaves for all clusters, leaf by leaf."""
+        shape = (self.offsets[-1], *of_leaves.shape[1:])
+        total: NDArray[Scalar] = np.zeros(shape, dtype=of_leaves.dtype)
+        for level in range(len(self.sizes)):
+            np.add.at(total, self.path[:, level], of_leaves)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What does not change while J falls.
+
+    Attributes
+    ----------
+    units : Units
+    known : ndarray of shape (n_leaves yesterday, n_levels), dtype int64
+        Yesterday's names on the path of each of yesterday's leaves.
+    ref : ndarray of shape (n_levels,), dtype float64
+        Cost of each level at the start.
+    price : float
+        Of a row that moves, relative to the mean cost of a row.
+    limit : int or None
+        The weight that may have another name than yesterday, at each level.
+    seed : int
+    """
+
+    units: Units
+    known: Ints
+    ref: Floats
+    price: float
+    limit: int | None
+    seed: int
+
+    @cached_property
+    def total(self) -> int:
+        """Weight of all rows."""
+        return int(self.units.weight.sum())
+
+    @cached_property
+    def pulls_others(self) -> bool:
+        """Whether moving has a price for rows that do not count for the budget."""
+        return not np.array_equal(self.units.pulled, self.units.counted)
+
+    def home(self, levels: Levels) -> Numbers:
+        """Today's cluster with yesterday's name of each of yesterday's leaves; -1 if it ended."""
+        home = np.full(self.known.shape, -1, dtype=np.int32)
+        for level in range(self.known.shape[1]):
+            first, last = levels.offsets[level : level + 2]
+            names = levels.names[first:last]
+            order = np.argsort(names, kind="stable")
+            place = np.minimum(np.searchsorted(names[order], self.known[:, level]), order.size - 1)
+            found = names[order[place]] == self.known[:, level]
+            home[found, level] = first + order[place[found]]
+        return home
+
+    def flow(self, leaf: Numbers, n_leaves: int, weight: Ints) -> Ints:
+        """Weight that each of yesterday's leaves has in each of today's."""
+        old = self.units.origin >= 0
+        place = self.units.origin[old].astype(np.int64) * n_leaves + leaf[old]
+        shape = (self.known.shape[0], n_leaves)
+        return count_by(place, weight[old], shape[0] * shape[1]).reshape(shape)
+
+    def moved(self, levels: Levels, flow: Ints) -> Ints:
+        """Weight away from home, at each level."""
+        away = levels.path[None, :, :] != self.home(levels)[:, None, :]
+        moved: Ints = (flow[:, :, None] * away).sum(axis=(0, 1))
+        return moved
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Levels, the leaf of each unit, and what follows from them.
+
+    Attributes
+    ----------
+    levels : Levels
+    leaf : ndarray of shape (n,), dtype int32
+    sums, weights, points : ndarray
+        Of all clusters: sums of their rows, weights, and centers.
+    cost : ndarray of shape (n_levels,), dtype float64
+    flow : ndarray of shape (n_leaves yesterday, n_leaves), dtype int64
+        Pulled weight, by yesterday's leaf and today's.
+    moved : ndarray of shape (n_levels,), dtype int64
+        Surviving weight with another name than yesterday.
+    value : float
+        J.
+    """
+
+    levels: Levels
+    leaf: Numbers
+    sums: Floats
+    weights: Ints
+    points: Floats
+    cost: Floats
+    flow: Ints
+    moved: Ints
+    value: float
+
+
+def solve_as(problem: Problem, levels: Levels, leaf: Numbers) -> Solution:
+    """Measure an assignment."""
+    units = problem.units
+    sums, weights = units.sums(leaf, levels.sizes[-1])
+    sums, weights = levels.collect(sums), levels.collect(weights)
+    points = units.means(sums, weights)
+    node_costs = units.costs(leaf, levels.path, points)
+    cost = np.array(
+        [
+            _total(node_costs[levels.offsets[level] : levels.offsets[level + 1]])
+            for level in range(len(levels.sizes))
+        ]
+    )
+    flow = problem.flow(leaf, levels.sizes[-1], units.pulled)
+    pulled = moved = problem.moved(levels, flow)
+    if problem.pulls_others:
+        moved = problem.moved(levels, problem.flow(leaf, levels.sizes[-1], units.counted))
+    value = _total(cost / problem.ref) + problem.price * (int(pulled.sum()) / problem.total)
+    return Solution(levels, read_only(leaf), sums, weights, points, cost, flow, moved, value)
+
+
+def count_by(place: NDArray[np.integer], weight: Ints, size: int) -> Ints:
+    """Sum weights by place; their sum is below 2^53, so that it is exact in any order."""
+    return np.bincount(place, weights=weight, minlength=size).astype(np.int64)
+
+
+def _add_up(parts: Floats) -> Floats:
+    """Add blocks one after the other, in their order."""
+    total: Floats = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def _total(values: Floats) -> float:
+    total = 0.0
+    for value in values.tolist():
+        total += value
+    return total

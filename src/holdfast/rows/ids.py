@@ -1,0 +1,99 @@
+"""Ids by which rows are found again, and rows that left."""
+
+import contextlib
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["MOST_REMEMBERED", "Left", "check_ids", "find_ids", "normal_ids"]
+
+MOST_REMEMBERED = 1 << 20
+"""Rows that left and are remembered, at most; and at most as many as today's rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """Rows that left, the latest first: who they were, and the name of their finest cluster.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (n,)
+        Ids, or for rows without ids the hashes of their content, dtype uint64.
+    names : ndarray of shape (n,), dtype int64
+    level : int
+        The number of clusters among which the names are.
+    """
+
+    ids: NDArray[Any]
+    names: NDArray[np.int64]
+    level: int
+
+
+def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
+    """Check ids: unique integers or strings, one per row.
+
+    Without ids, the index of a DataFrame is taken if it is unique and does more than count rows.
+    """
+    if ids is None:
+        index = getattr(X, "index", None)
+        module = type(index).__module__.partition(".")[0]
+        if module != "pandas" or type(index).__name__ == "RangeIndex":
+            return None
+        with contextlib.suppress(ValueError):
+            return check_ids(None, np.asarray(index), n_rows)
+        return None
+    array = np.asarray(ids)
+    if array.shape != (n_rows,):
+        raise ValueError(f"ids must have one id per row, shape ({n_rows},); got {array.shape}.")
+    found = normal_ids(array)
+    values, counts = np.unique(found, return_counts=True)
+    if values.size < n_rows:
+        raise ValueError(
+            f"ids must be unique; got {values[counts.argmax()]!r} {counts.max()} times. Keep one "
+            "row of each."
+        )
+    return found
+
+
+def normal_ids(array: NDArray[Any]) -> NDArray[Any]:
+    """Integers as int64, strings as objects; anything else raises an error."""
+    if array.dtype.kind in "iu" and (array.dtype != np.uint64 or int(array.max()) < 1 << 63):
+        return array.astype(np.int64)
+    if array.dtype.kind == "U":
+        return array.astype(object)
+    if array.dtype.kind == "O":
+        kinds = {str if isinstance(i, str) else Integral if _is_integer(i) else type(i)
+                 for i in array.tolist()}  # fmt: skip
+        if kinds == {str}:
+            return array
+        if kinds == {Integral}:
+            return array.astype(np.int64)
+        names = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(
+            f"ids must be all integers or all strings, none missing; got {names}. Convert them."
+        )
+    raise ValueError(
+        f"ids must be integers or strings, none missing; got dtype {array.dtype}. Convert them."
+    )
+
+
+def find_ids(wanted: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
+    """Position of each id among known ones, which are unique; -1 where it is not."""
+    place = np.full(wanted.size, -1, dtype=np.int64)
+    if known.size == 0 or wanted.size == 0:
+        return place
+    if known.dtype.kind in "iu" and wanted.dtype.kind == known.dtype.kind:
+        order = np.argsort(known, kind="stable")
+        at = np.minimum(np.searchsorted(known[order], wanted), known.size - 1)
+        found = known[order[at]] == wanted
+        place[found] = order[at[found]]
+        return place
+    number = {name: i for i, name in enumerate(known.tolist())}
+    return np.array([number.get(name, -1) for name in wanted.tolist()], dtype=np.int64)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)

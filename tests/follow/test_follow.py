@@ -1,0 +1,218 @@
+"""Laws of following: names last, budgets hold, levels are nested, order does not matter."""
+
+import numpy as np
+import pytest
+from follow.series import blobs, releases
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import holdfast
+from holdfast import HierarchicalKMedian
+
+LEVELS = (2, 4, 8)
+
+
+def fit(rows, ids=None, **parameters):
+    return HierarchicalKMedian(4, max_centers=8, **parameters).fit(rows, ids=ids)
+
+
+def names_of(model, k):
+    """Name of the cluster of each row."""
+    return model.hierarchy_.names(k)[model.hierarchy_.cut(k)]
+
+
+def moved_between(before, after, k):
+    """Fraction of the rows in both models whose cluster has another name."""
+    _, old, new = np.intersect1d(before.ids_, after.ids_, return_indices=True)
+    return np.mean(names_of(before, k)[old] != names_of(after, k)[new])
+
+
+def equal(a, b):
+    """Whether two followed models are the same, bit for bit."""
+    one, two = a.hierarchy_, b.hierarchy_
+    return (
+        np.array_equal(one.parent, two.parent)
+        and np.array_equal(one.finest, two.finest)
+        and np.array_equal(one.costs, two.costs)
+        and np.array_equal(one.center_indices, two.center_indices)
+        and all(np.array_equal(one.names(k), two.names(k)) for k in range(1, one.n_centers + 1))
+        and np.array_equal(a.moves_, b.moves_)
+        and np.array_equal(a.events_, b.events_)
+    )
+
+
+@pytest.fixture(scope="module", params=["euclidean", "cosine"])
+def chain(request):
+    """Four releases, each following the one before."""
+    data = releases(3)
+    models = [fit(data[0][1], data[0][0], metric=request.param)]
+    for ids, rows in data[1:]:
+        models.append(models[-1].follow(rows, ids=ids, levels=LEVELS))
+    return data, models
+
+
+@pytest.mark.parametrize("with_ids", [True, False])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_the_same_rows_change_nothing(with_ids, metric):
+    rows = blobs(1)
+    ids = np.arange(rows.shape[0]) if with_ids else None
+    model = fit(rows, ids, metric=metric)
+    for _ in range(2):
+        order = np.random.default_rng(0).permutation(rows.shape[0])
+        after = model.follow(rows[order], ids=None if ids is None else ids[order], levels=LEVELS)
+        assert after.moves_.size == 0
+        assert not after.follow_.moved.any()
+        for k in range(1, 9):
+            assert np.array_equal(after.hierarchy_.cut(k), model.hierarchy_.cut(k)[order])
+            assert np.array_equal(after.hierarchy_.names(k), model.hierarchy_.names(k))
+        assert np.array_equal(after.cluster_centers_, model.cluster_centers_)
+        assert np.array_equal(after.predict(rows), model.predict(rows))
+        model, rows = after, rows[order]
+        ids = None if ids is None else ids[order]
+
+
+def test_cuts_are_nested_and_no_cluster_is_empty(chain):
+    for model in chain[1][1:]:
+        hierarchy = model.hierarchy_
+        assert hierarchy.n_centers == 8
+        assert (hierarchy.costs[1:] <= hierarchy.costs[:-1]).all()
+        for k in range(1, 9):
+            labels = hierarchy.cut(k)
+            assert np.array_equal(np.unique(labels), np.arange(k))
+            assert np.unique(hierarchy.names(k)).size == k
+            if k > 1:
+                coarse = hierarchy.cut(k - 1)
+                assert np.array_equal(coarse[labels < k - 1], labels[labels < k - 1])
+                assert np.unique(coarse[labels == k - 1]).size == 1
+        assert hierarchy.linkage().shape == (hierarchy.n_rows - 1, 4)
+
+
+def test_names_are_never_given_again(chain):
+    ended: dict[int, set[int]] = {k: set() for k in LEVELS}
+    for before, after in zip(chain[1], chain[1][1:], strict=False):
+        for k in LEVELS:
+            old, new = set(before.hierarchy_.names(k)), set(after.hierarchy_.names(k))
+            assert not new & ended[k]
+            ended[k] |= old - new
+            assert max(new) < after.hierarchy_.naming.next_name
+
+
+def test_moves_are_the_rows_whose_names_differ(chain):
+    for before, after in zip(chain[1], chain[1][1:], strict=False):
+        for index, k in enumerate(LEVELS):
+            moves = after.moves_[after.moves_["level"] == k]
+            _, old, new = np.intersect1d(before.ids_, after.ids_, return_indices=True)
+            was, now = names_of(before, k)[old], names_of(after, k)[new]
+            expected = {
+                (i, a, b) for i, a, b in zip(after.ids_[new], was, now, strict=True) if a != b
+            }
+            assert {(m["id"], m["from"], m["to"]) for m in moves} == expected
+            assert after.follow_.moved[index] == len(expected) / old.size
+
+
+def test_costs_are_distances_to_means(chain):
+    model = chain[1][-1]
+    rows = model.rows_
+    if model.metric == "cosine":
+        rows = rows / np.sqrt((rows**2).sum(axis=1))[:, None]
+    for k in range(1, 9):
+        cost = 0.0
+        for t in range(k):
+            members = rows[model.hierarchy_.cut(k) == t]
+            mean = members.mean(axis=0)
+            if model.metric == "cosine":
+                cost += (1.0 - members @ (mean / np.sqrt((mean**2).sum()))).sum()
+            else:
+                cost += np.sqrt(((members - mean) ** 2).sum(axis=1)).sum()
+        if k in LEVELS:
+            assert model.hierarchy_.costs[k - 1] <= cost * (1 + 1e-9)
+            index = LEVELS.index(k)
+            assert model.follow_.cost[index] == pytest.approx(cost)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 10**6), budget=st.sampled_from([0.0, 0.005, 0.02, 0.1, 1.0]))
+def test_a_budget_holds_at_every_level(seed, budget):
+    data = releases(seed, count=3, n=120)
+    model = fit(data[0][1], data[0][0])
+    for ids, rows in data[1:]:
+        after = model.follow(rows, ids=ids, levels=LEVELS, budget=budget)
+        for k in LEVELS:
+            assert moved_between(model, after, k) <= budget
+        model = after
+
+
+def test_order_of_rows_changes_nothing(chain):
+    data, models = chain
+    (ids, rows), expected = data[2], models[2]
+    order = np.random.default_rng(1).permutation(ids.size)
+    found = models[1].follow(rows[order], ids=ids[order], levels=LEVELS)
+    for k in range(1, 9):
+        assert np.array_equal(found.hierarchy_.cut(k), expected.hierarchy_.cut(k)[order])
+        assert np.array_equal(found.hierarchy_.names(k), expected.hierarchy_.names(k))
+    assert np.array_equal(found.hierarchy_.costs, expected.hierarchy_.costs)
+    assert np.array_equal(found.cluster_centers_, expected.cluster_centers_)
+    assert np.array_equal(np.sort(found.moves_, order=["level", "id"]),
+                          np.sort(expected.moves_, order=["level", "id"]))  # fmt: skip
+
+
+def test_weights_equal_repeated_rows():
+    rows, later = blobs(5, 60), blobs(5, 60) + np.repeat([0.0, 0.25], 30)[:, None]
+    times = np.arange(60) % 3 + 1
+    weighted = HierarchicalKMedian(4, max_centers=8).fit(rows, sample_weight=times)
+    weighted = weighted.follow(later, sample_weight=times, levels=LEVELS)
+    repeated = fit(np.repeat(rows, times, axis=0))
+    repeated = repeated.follow(np.repeat(later, times, axis=0), levels=LEVELS)
+    for k in range(1, 9):
+        labels = weighted.hierarchy_.cut(k)
+        assert np.array_equal(np.repeat(labels, times), repeated.hierarchy_.cut(k))
+    assert np.array_equal(weighted.follow_.moved, repeated.follow_.moved)
+    assert np.array_equal(weighted.hierarchy_.costs, repeated.hierarchy_.costs)
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_saved_and_loaded_models_follow_the_same(tmp_path, texts):
+    data = [
+        (np.array([f"row {i}" for i in ids]) if texts else ids, rows) for ids, rows in releases(7)
+    ]
+    model = fit(data[0][1], data[0][0])
+    loaded = model
+    for ids, rows in data[1:]:
+        loaded.save(tmp_path / "model")
+        loaded = holdfast.load(tmp_path / "model")
+        model = model.follow(rows, ids=ids, levels=LEVELS)
+        loaded = loaded.follow(rows, ids=ids, levels=LEVELS)
+        assert equal(model, loaded)
+        assert np.array_equal(model.ids_, loaded.ids_)
+        assert np.array_equal(model.predict(rows), loaded.predict(rows))
+        assert np.array_equal(model.held_, loaded.held_)
+
+
+def test_held_rows_are_marked_and_known_by_their_ids(chain):
+    data, models = chain
+    for (ids, rows), model in zip(data[1:], models[1:], strict=True):
+        assert np.array_equal(model.predict(rows) != model.labels_, model.held_)
+        assert np.array_equal(model.predict(rows, ids=ids), model.labels_)
+
+
+def test_equal_rows_do_not_part():
+    rows = np.repeat(blobs(2, 60), 3, axis=0)
+    model = fit(rows, np.arange(180))
+    later = rows + np.repeat([0.0, 0.25, 0.5, 0.125], 45)[:, None]
+    labels = model.follow(later, ids=np.arange(180), levels=LEVELS).hierarchy_.cut(8)
+    _, place = np.unique(later, axis=0, return_inverse=True)
+    before = model.hierarchy_.cut(8)
+    for group in range(place.max() + 1):
+        for leaf in np.unique(before[place == group]):
+            assert np.unique(labels[(place == group) & (before == leaf)]).size == 1
+
+
+def test_a_row_that_returns_finds_its_name():
+    rows = blobs(4)
+    ids = np.arange(rows.shape[0])
+    model = fit(rows, ids)
+    away = np.flatnonzero(np.arange(ids.size) % 7)
+    gone = model.follow(rows[away], ids=ids[away], levels=LEVELS, budget=0.0)
+    back = gone.follow(rows, ids=ids, levels=LEVELS, budget=0.0, price=100.0)
+    for k in LEVELS:
+        assert np.array_equal(names_of(back, k), names_of(model, k))
