@@ -20,6 +20,7 @@ EXTRAS_supply := supply
 EXTRAS_sbom := plot,cli,report,dask
 EXTRAS_bench := bench,plot,cli
 EXTRAS_frontier := bench,plot
+EXTRAS_drift := bench,plot
 EXTRAS_reproduce := reproduce,cli
 EXTRAS_fuzz := test
 
@@ -33,7 +34,7 @@ OLD_WARNINGS := -W default::DeprecationWarning -W default::FutureWarning
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser docs lint bench frontier reproduce fuzz oldest lock sbom clean
+.PHONY: help demo test browser docs lint bench frontier drift reproduce fuzz oldest lock sbom clean
 
 help:
 	@echo "make demo       cluster the Wine data, compare methods, write demo-report.html"
@@ -43,6 +44,7 @@ help:
 	@echo "make lint       check style, types, licenses and known vulnerabilities"
 	@echo "make bench      measure speed and memory relative to other clusterers"
 	@echo "make frontier   measure cost and movement of all methods on many data sets"
+	@echo "make drift      measure how much clusters move from release to release (ARGS=--quick for a first look)"
 	@echo "make reproduce  run the experiments of the paper into results/ (ARGS=--quick for a first look)"
 	@echo "make fuzz       run each fuzz target on new inputs for a minute (ARGS=\"--minutes 5\" for five)"
 	@echo "make oldest     run the main tests with the oldest versions of all dependencies"
@@ -84,6 +86,9 @@ bench: $(VENV)/.ready-bench
 
 frontier: $(VENV)/.ready-frontier
 	@$(RUN) benchmarks/frontier/run.py $(ARGS)
+
+drift: $(VENV)/.ready-drift
+	@$(RUN) benchmarks/drift/run.py $(ARGS)
 
 reproduce: $(VENV)/.ready-reproduce
 	@$(VENV)/bin/holdfast reproduce $(ARGS)

@@ -109,7 +109,8 @@ def test_permissive_licences_are_told_apart(licence, permissive):
 def test_a_package_without_a_licence_is_named(tmp_path, monkeypatch):
     folder = tmp_path / "bare-1.dist-info"
     folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: bare\nVersion: 1\n")
+    text = "Metadata-Version: 2.1\nName: bare\nVersion: 1\nLicense: LICENSE\n"
+    (folder / "METADATA").write_text(text)  # the name of a file is no licence
     package = PathDistribution(folder)
     assert licences.licence_of(package) == ""
     monkeypatch.setattr(licences, "needed_by", lambda extras: {"bare": package})

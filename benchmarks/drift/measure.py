@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from costs import cost_to_means
-from methods import BUDGET, METHODS, Follow, Method, Names, State, Stepper
+from methods import METHODS, Follow, Method, State, Stepper
 from numpy.typing import NDArray
 from planted import (
     BIRTH,
@@ -300,6 +300,3 @@ def collect_trials(found: Sequence[dict[str, Any]], first: Release) -> dict[str,
         if name in found[0]:
             result[name] = [one[name] for one in found]
     return result
-
-
-__all__ = ["BUDGET", "FULL", "QUICK", "Cell", "Effort", "Names", "measure_cell"]

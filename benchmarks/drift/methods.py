@@ -30,6 +30,7 @@ HOLDFAST = "means"
 REFERENCE, WARM = "means", "kmeans_warm"
 """Costs are divided by the first one's, movement by the second one's."""
 FOLLOW, GUARDED, BUDGETED = "follow", "follow_tolerance", "follow_budget"
+PRICED = ("follow_0.1", FOLLOW, "follow_0.5")
 BUDGET, TOLERANCE = 0.01, 0.05
 RANDOM_STATE = 0
 _N_INIT = 10
@@ -197,6 +198,8 @@ class Method:
     build : callable
     follows : bool
         Whether it is `HierarchicalKMedian.follow`.
+    marker : str
+        Instead of the look's, where several methods have the same look.
     """
 
     name: str
@@ -204,6 +207,11 @@ class Method:
     look: str
     build: Callable[[], Stepper]
     follows: bool = False
+    marker: str = ""
+
+    @property
+    def can_run(self) -> bool:
+        return not self.follows or hasattr(HierarchicalKMedian, "follow")
 
 
 def _refit(name: str, build: Callable[[], Clusterer] | None = None) -> Method:
@@ -212,8 +220,9 @@ def _refit(name: str, build: Callable[[], Clusterer] | None = None) -> Method:
     return Method(name, f"{known.title}, fitted again", name, again)
 
 
-def _follow(name: str, title: str, **options: float) -> Method:
-    return Method(name, f"follow, {title}", HOLDFAST, partial(Follow, options), follows=True)
+def _follow(name: str, title: str, marker: str, **options: float) -> Method:
+    build = partial(Follow, options)
+    return Method(name, f"follow, {title}", HOLDFAST, build, follows=True, marker=marker)
 
 
 METHODS = (
@@ -221,20 +230,27 @@ METHODS = (
     _refit("kmeans", partial(clusterers.kmeans, n_init=_N_INIT)),
     _refit("bisecting_kmeans"),
     _refit("minibatch_kmeans"),
-    Method(WARM, "k-means from yesterday's centers", "kmeans", WarmKMeans),
-    Method("minibatch_partial", "mini-batch k-means, partial_fit", "minibatch_kmeans", PartialFit),
-    Method("frozen", "k-means, frozen", "kmeans", Frozen),
+    Method(WARM, "k-means from yesterday's centers", "kmeans", WarmKMeans, marker="D"),
+    Method(
+        "minibatch_partial",
+        "mini-batch k-means, partial_fit",
+        "minibatch_kmeans",
+        PartialFit,
+        marker="^",
+    ),
+    Method("frozen", "k-means, frozen", "kmeans", Frozen, marker="X"),
     Method(
         "frozen_refit",
         "k-means, frozen, fitted again at 5%",
         "kmeans",
         partial(Frozen, TOLERANCE),
+        marker="d",
     ),
     _refit(REFERENCE),
-    _follow("follow_0.1", "price 0.1", price=0.1),
-    _follow(FOLLOW, "price 0.25"),
-    _follow("follow_0.5", "price 0.5", price=0.5),
-    _follow(BUDGETED, "budget 1%", budget=BUDGET),
-    _follow(GUARDED, "tolerance 5%", tolerance=TOLERANCE),
+    _follow("follow_0.1", "price 0.1", "o", price=0.1),
+    _follow(FOLLOW, "price 0.25", "o"),
+    _follow("follow_0.5", "price 0.5", "o", price=0.5),
+    _follow(BUDGETED, "budget 1%", "v", budget=BUDGET),
+    _follow(GUARDED, "tolerance 5%", "s", tolerance=TOLERANCE),
 )
 """All methods; those that follow last."""

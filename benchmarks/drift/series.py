@@ -181,6 +181,8 @@ def _read(package: str, file: str, **options: Any) -> "pd.DataFrame":
 
 
 _COUNTY = ("lpopul", "perc1019", "perc2029", "percblack", "rpcincmaint", "rpcpersinc", "rpcunemins")
+_ROUTE = ("lfare", "ldist", "lpassen", "concen")
+_WORKER = ("lwage", "hours", "educ")
 _SCHOOL = ("lunch", "lenrol", "lexpp", "avgsal", "math4", "math7")
 
 
@@ -201,18 +203,24 @@ def _list_series() -> tuple[Series, ...]:
         Series(f"flights {carrier}", WINDOWS, partial(load_flights, carrier), "flights", "", nyc)
         for carrier in ("AA", "MQ", "US")
     ]
-    county = partial(load_panel, books, "countymurders.csv.bz2", "countyid", _COUNTY)
-    schools = partial(load_panel, books, "mathpnl.csv.bz2", "distid", _SCHOOL)
-    planes, months = (
-        partial(load_planes, PLANE_DAYS, PLANE_STEP),
-        partial(load_planes, 30, 30),
-    )
+    planes = partial(load_planes, PLANE_DAYS, PLANE_STEP)
+    months = partial(load_planes, 30, 30)
+
+    def panel(
+        name: str, what: str, group: str, file: str, row: str, names: Sequence[str]
+    ) -> Series:
+        chosen = CHOSEN if file in ("airfare", "wagepan") else ""
+        make = partial(load_panel, books, f"{file}.csv.bz2", row, names)
+        return Series(name, group, make, what, chosen, books)
+
     panels = [
-        Series("counties", SLOW, county, "counties of the US, by year", "", books),
+        panel("air routes", "air routes, by year", SLOW, "airfare", "id", _ROUTE),
+        panel("counties", "counties, by year", SLOW, "countymurders", "countyid", _COUNTY),
         Series("planes, 13 weeks", SLOW, planes, "planes, by week", "", nyc),
         Series("countries", SLOW, load_countries, "countries, every 5 years", "", "gapminder"),
+        panel("workers", "young men, by year", NOISY, "wagepan", "nr", _WORKER),
         Series("planes, 30 days", NOISY, months, "planes, every 30 days", "", nyc),
-        Series("school districts", NOISY, schools, "school districts, by year", "", books),
+        panel("school districts", "school districts, by year", NOISY, "mathpnl", "distid", _SCHOOL),
     ]
     made = [Series(kind, MADE, partial(make_trial, kind), name_kind(kind)) for kind in KINDS]
     return (*weather, *flights, *panels, *made)
