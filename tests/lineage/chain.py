@@ -52,6 +52,9 @@ class FakeModel:
         else:
             self.table_ = None
 
+    def _to_record(self, include_rows: bool) -> None:
+        """There is no model to keep."""
+
     def _compare(self, before: "FakeModel", follow: dict[str, Any]) -> None:
         old = {id: i for i, id in enumerate(before.ids_.tolist())}
         moves, events, moved = [], [], []

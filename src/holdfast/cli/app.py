@@ -19,6 +19,8 @@ from holdfast.cli import (
     diff,
     explain,
     fit,
+    follow,
+    lineage,
     match,
     options,
     predict,
@@ -35,7 +37,7 @@ __all__ = ["app", "buffer_output", "run_program", "unwind_on_termination"]
 _HELP = (
     "Hierarchical clustering that stays put: from a file to an answer.\n\n"
     "Results go to standard output, everything else to standard error. Exit codes: 0 success, "
-    "2 wrong usage or input, 1 any other failure."
+    "2 wrong usage or input, 3 a budget binds (follow), 1 any other failure."
 )
 
 _EXAMPLES = (
@@ -54,7 +56,7 @@ def run_program(arguments: list[str]) -> int:
     Returns
     -------
     int
-        Exit code: 0 success, 2 wrong usage or input, 1 any other failure; 130 after Ctrl-C, 141
+        Exit code: 0 success, 2 wrong usage or input, 3 a budget binds, 1 any other failure; 130 after Ctrl-C, 141
         where the reader of a pipe has closed it and 143 after a request to terminate, as in shells.
     """
     for stream in (sys.stdout, sys.stderr):
@@ -227,6 +229,8 @@ _add("predict", predict.predict, predict.EXAMPLES)
 _add("cut", cut.cut, cut.EXAMPLES)
 _add("update", update.update, update.EXAMPLES)
 _add("diff", diff.diff, diff.EXAMPLES)
+_add("follow", follow.follow, follow.EXAMPLES)
+_add("lineage", lineage.lineage, lineage.EXAMPLES)
 _add("explain", explain.explain, explain.EXAMPLES)
 _add("audit", audit.audit, audit.EXAMPLES)
 _add("tune", tune.tune, tune.EXAMPLES)

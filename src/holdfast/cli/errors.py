@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 __all__ = [
+    "BUDGET_BINDS",
     "FAILURE",
     "INTERRUPTED",
     "PIPE_CLOSED",
     "TERMINATED",
     "WRONG_INPUT",
+    "BindingBudget",
     "IncompleteResult",
     "InputError",
     "describe_error",
@@ -20,6 +22,7 @@ __all__ = [
 
 FAILURE = 1
 WRONG_INPUT = 2
+BUDGET_BINDS = 3
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 TERMINATED = 143
@@ -27,6 +30,10 @@ TERMINATED = 143
 
 class InputError(Exception):
     """Wrong use or wrong input: exit code 2."""
+
+
+class BindingBudget(Exception):
+    """The result is written, but a budget kept rows from moving: exit code 3."""
 
 
 class IncompleteResult(Exception):
@@ -51,6 +58,8 @@ def describe_error(error: BaseException, debug: bool) -> tuple[str, int]:
     text = name_options(str(error))
     if isinstance(error, InputError | TableError):
         return text, WRONG_INPUT
+    if isinstance(error, BindingBudget):
+        return text, BUDGET_BINDS
     if isinstance(error, KeyboardInterrupt):
         return text or "interrupted.", INTERRUPTED
     if isinstance(error, MemoryError):

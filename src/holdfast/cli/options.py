@@ -24,7 +24,6 @@ __all__ = [
     "DisplayOptions",
     "Epsilon",
     "Force",
-    "Full",
     "Jobs",
     "MeasureOptions",
     "MethodOption",
@@ -123,9 +122,6 @@ DemoData = Annotated[
 ]
 
 
-Full = Annotated[bool, _option("--full", help="Measure on all rows, not on a sample of 1,000.")]
-
-
 @dataclass(frozen=True)
 class MeasureOptions:
     """How carefully stability is measured."""
@@ -142,7 +138,9 @@ class ReportMeasureOptions(MeasureOptions):
 
     trials: Annotated[int, _option("--trials", min=2, help="Perturbed tables per number.")] = 15
     repeats: Annotated[int, _option("--repeats", min=1, help="Seeds per random method.")] = 4
-    full: Full = False
+    full: Annotated[
+        bool, _option("--full", help="Measure on all rows, not on a sample of 1,000.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -292,7 +290,7 @@ class DisplayOptions:
     ] = False
 
 
-def parse_counts(text: str) -> tuple[int, ...]:
+def parse_counts(text: str, option: str = "--clusters") -> tuple[int, ...]:
     """Read ``8``, ``4,8,16`` or ``2-6``: ascending, each once."""
     found: set[int] = set()
     for part in text.split(","):
@@ -304,7 +302,7 @@ def parse_counts(text: str) -> tuple[int, ...]:
             low = high = 0
         if low < 1 or high < low or high - low >= _MOST_COUNTS:
             raise InputError(
-                f"--clusters must be positive numbers such as 8, 4,8,16 or 2-6; got {text!r}."
+                f"{option} must be positive numbers such as 8, 4,8,16 or 2-6; got {text!r}."
             )
         found.update(range(low, high + 1))
     return tuple(sorted(found))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EXAMPLES",
     "check_parts",
+    "choose_id",
     "label_parts",
     "predict",
     "predict_cuts",
@@ -93,7 +94,7 @@ def predict(
         return
     with console.progress(f"reading {data}") as progress:
         table = read_table(data, read.text, notify=console.notice, progress=progress)
-    id = _choose_id(id, source, table)
+    id = choose_id(id, source, table)
     dataset = prepare_like(table, source.preparation, id_name=id, notify=console.notice)
     with console.progress(f"labeling {dataset.rows.shape[0]:,} rows") as progress:
         labels = predict_cuts(fitted.hierarchy_, dataset.rows, ks, progress)
@@ -102,7 +103,7 @@ def predict(
     show_labels(console, record, result, output.out, {})
 
 
-def _choose_id(id: str | None, source: "TableRecord", table: "DataTable") -> str | None:
+def choose_id(id: str | None, source: "TableRecord", table: "DataTable") -> str | None:
     """Take the id that was asked for, or that of the fit where the table has it."""
     known = table.named and source.id_name in table.data.column_names
     return source.id_name if id is None and known else id
@@ -146,7 +147,7 @@ def _predict_parts(
     first = next(read_parts(data, text), None)
     if first is None:
         raise TableError(f"{data} has no rows; expected at least one.")
-    id = _choose_id(id, source, first)
+    id = choose_id(id, source, first)
     with console.progress(f"writing {out}") as progress:
         parts = prepare_parts_like(
             data, text, source.preparation, console, progress, f"writing {out}", id=id

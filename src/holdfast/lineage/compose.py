@@ -18,11 +18,12 @@ from holdfast.lineage.release import (
     N_CARRIED,
     Release,
 )
+from holdfast.rows.ids import find_ids
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
 
-__all__ = ["compose_release", "explain_moves", "match_ids"]
+__all__ = ["compose_release", "explain_moves", "match_rows"]
 
 _OUTSIDE = -1
 
@@ -57,7 +58,6 @@ def compose_release(
     columns, unit = _columns_of(model)
     ids = getattr(model, "ids_", None)
     n_rows = assigned.shape[0]
-    find = _row_finder(ids, n_rows)
     held = getattr(model, "held_", None)
     release = Release(
         number=0,
@@ -69,8 +69,8 @@ def compose_release(
         columns=columns,
         unit=unit,
         events=_table(getattr(model, "events_", None), EVENTS),
-        moves=_with_rows(getattr(model, "moves_", None), find),
-        next_moves=_with_rows(None if follow is None else follow.next_moves, find),
+        moves=_with_rows(getattr(model, "moves_", None), ids),
+        next_moves=_with_rows(None if follow is None else follow.next_moves, ids),
         carried=np.empty(0, dtype=CARRIED),
         flows=np.empty(0, dtype=FLOWS),
         assigned=assigned,
@@ -84,16 +84,16 @@ def compose_release(
         budget=None if follow is None or follow.budget is None else float(follow.budget),
         budget_binds=follow is not None and bool(follow.budget_binds),
         tolerance_exceeded=follow is not None and bool(follow.tolerance_exceeded),
+        record=model._to_record(include_rows),
     )
     return release if before is None else _connect(release, before, followed=follow is not None)
 
 
-def match_ids(
-    before: NDArray[Any], after: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the positions of the common ids in both."""
-    place = dict(zip(before.tolist(), range(before.size), strict=True))
-    found = np.array([place.get(id, -1) for id in after.tolist()], dtype=np.int64)
+def match_rows(before: Release, after: Release) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the positions of the rows in both releases, by id."""
+    if before.ids is None or after.ids is None:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    found = find_ids(after.ids, before.ids)
     rows = np.flatnonzero(found >= 0)
     return found[rows], rows
 
@@ -111,7 +111,7 @@ def explain_moves(release: Release, before: Release) -> NDArray[Any]:
     found["column"] = -1
     if release.rows is None or before.rows is None or not moves.size:
         return found
-    old, new = match_ids(_ids(before), _ids(release))
+    old, new = match_rows(before, release)
     place = np.full(release.n_rows, -1)
     place[new] = old
     known = np.flatnonzero(place[moves["row"]] >= 0)
@@ -174,7 +174,7 @@ def _check_next(release: Release, before: Release, *, followed: bool) -> None:
 
 def _count_strangers(release: Release, before: Release) -> int:
     """Count surviving rows whose cluster before the moves was not that of the release before."""
-    old, new = match_ids(_ids(before), _ids(release))
+    old, new = match_rows(before, release)
     wrong = np.zeros(release.n_rows, dtype=np.bool_)
     for level in set(release.levels["level"].tolist()) & set(before.levels["level"].tolist()):
         start = release.names(level).copy()
@@ -188,7 +188,7 @@ def _find_flows(release: Release, before: Release) -> NDArray[Any]:
     """Count the rows that each cluster before gave to each cluster now."""
     flows: list[tuple[int, int, int, int]] = []
     known = release.ids is not None
-    old, new = match_ids(_ids(before), _ids(release)) if known else (None, None)
+    old, new = match_rows(before, release) if known else (None, None)
     for level in release.levels["level"].tolist():
         if level not in before.levels["level"]:
             continue
@@ -293,17 +293,10 @@ def _columns_of(model: "HierarchicalKMedian") -> tuple[tuple[str, ...], NDArray[
     return names, np.ones(len(names))
 
 
-def _row_finder(ids: Any, n_rows: int) -> Any:
-    if ids is None:
-        return lambda found: np.asarray(found, dtype=np.int64)
-    place = dict(zip(np.asarray(ids).tolist(), range(n_rows), strict=True))
-    return lambda found: np.array([place[id] for id in found.tolist()], dtype=np.int64)
-
-
-def _with_rows(moves: Any, find: Any) -> NDArray[Any]:
+def _with_rows(moves: Any, ids: NDArray[Any] | None) -> NDArray[Any]:
     table = _table(moves, MOVES)
     if table.size:
-        table["row"] = find(moves["id"])
+        table["row"] = moves["id"] if ids is None else find_ids(moves["id"], ids)
     return table
 
 
@@ -314,10 +307,6 @@ def _table(found: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
         if table.size and field in found.dtype.names:
             table[field] = found[field]
     return table
-
-
-def _ids(release: Release) -> NDArray[Any]:
-    return np.arange(release.n_rows) if release.ids is None else release.ids
 
 
 def _center_finder(release: Release, before: Release) -> Any:

@@ -2,17 +2,23 @@
 
 import os
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.rows.ids import normal_ids
 from holdfast.storage.archive import Archive, DamagedFile, read_archive, write_archive
-from holdfast.storage.model import pack_ids, unpack_ids
+from holdfast.storage.ids import pack_ids, unpack_ids
+from holdfast.storage.model import ModelRecord, model_from_arrays, model_to_arrays
+
+if TYPE_CHECKING:
+    from holdfast.estimator import HierarchicalKMedian
 
 __all__ = ["CARRIED", "CLUSTERS", "EVENTS", "FLOWS", "LEVELS", "MOVES", "Release"]
 
 KIND = "release"
+_MODEL = "model."
 N_CARRIED = 3
 """Columns that are kept for each row that moved."""
 
@@ -100,6 +106,8 @@ class Release:
         Digests of the release before and of the first release.
     digest : str
         Checksum of this release; empty until it is written.
+    record : ModelRecord or None
+        The model itself; see `model`.
     """
 
     number: int
@@ -129,6 +137,7 @@ class Release:
     previous: str | None = None
     origin: str | None = None
     digest: str = ""
+    record: ModelRecord | None = None
 
     @property
     def n_rows(self) -> int:
@@ -145,6 +154,14 @@ class Release:
         found: NDArray[np.int64] = self.clusters["name"][self.assigned[:, j]]
         return found
 
+    def model(self) -> "HierarchicalKMedian":
+        """Return the fitted model, to follow it or to predict with it."""
+        from holdfast.estimator import HierarchicalKMedian
+
+        if self.record is None:
+            raise ValueError(f"release {self.number} does not contain its model.")
+        return HierarchicalKMedian._from_record(self.record)
+
     def ids_of(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Return the ids of rows, or their numbers if there are none."""
         return rows if self.ids is None else self.ids[rows]
@@ -155,8 +172,6 @@ class Release:
             "centers": self.centers, "unit": self.unit, "assigned": self.assigned,
             "held": self.held,
         }  # fmt: skip
-        if self.rows is not None:
-            arrays["rows"] = self.rows
         for name, dtype in _TABLES.items():
             table = getattr(self, name)
             for field in dtype.names or ():
@@ -166,7 +181,17 @@ class Release:
                     arrays[f"{name}.{field}"] = np.array(codes, dtype=np.int32)
                 else:
                     arrays[f"{name}.{field}"] = table[field]
-        return arrays | pack_ids(self.ids)[1]
+        if self.record is not None:
+            model = model_to_arrays(self.record)[1]
+            arrays |= {_MODEL + name: array for name, array in model.items()}
+        if not self._in_record:
+            arrays |= pack_ids(self.ids)[1] | ({} if self.rows is None else {"rows": self.rows})
+        return arrays
+
+    @property
+    def _in_record(self) -> bool:
+        """Whether the model has the rows and their ids."""
+        return self.record is not None and self.record.rows is not None
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, completely or not at all."""
@@ -177,7 +202,8 @@ class Release:
             "previous": self.previous,
             "origin": self.origin,
             "columns": list(self.columns),
-            "ids": pack_ids(self.ids)[0],
+            "ids": "model" if self._in_record else pack_ids(self.ids)[0],
+            "model": None if self.record is None else model_to_arrays(self.record)[0],
             "texts": {
                 f"{name}.{field}": _vocabulary(getattr(self, name)[field])
                 for name, dtype in _TABLES.items()
@@ -213,25 +239,40 @@ class Release:
                 else:
                     table[field] = array
             tables[name] = table
-        assigned = arrays["assigned"]
+        assigned, unit = arrays["assigned"], arrays["unit"]
         columns = tuple(metadata.pop("columns"))
-        ids = unpack_ids(metadata.pop("ids"), arrays, assigned.shape[0])
+        kind, described = metadata.pop("ids"), metadata.pop("model")
+        inside = {n.removeprefix(_MODEL): a for n, a in arrays.items() if n.startswith(_MODEL)}
+        record = None if described is None else model_from_arrays(described, inside)
+        if kind == "model" and record is not None and record.rows is not None:
+            rows, ids = record.rows * unit, _ids_in(record)
+        else:
+            rows, ids = arrays.get("rows"), unpack_ids(kind, arrays, assigned.shape[0])
         return cls(
             **metadata,
             **tables,
             columns=columns,
             centers=arrays["centers"],
-            unit=arrays["unit"],
+            unit=unit,
             assigned=assigned,
             held=arrays["held"],
-            rows=arrays.get("rows"),
+            rows=rows,
             ids=ids,
             digest=archive.digest,
+            record=record,
         )
 
     def follows(self, number: int, previous: str | None, origin: str | None) -> "Release":
         """Return the release with its place in a lineage."""
         return replace(self, number=number, previous=previous, origin=origin)
+
+
+def _ids_in(record: ModelRecord) -> NDArray[Any] | None:
+    table = record.table
+    if record.ids is None and table is not None and table.ids is not None:
+        found: NDArray[Any] = normal_ids(table.ids)[table.used]
+        return found
+    return record.ids
 
 
 def _vocabulary(texts: NDArray[Any]) -> list[str]:

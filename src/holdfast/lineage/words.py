@@ -1,13 +1,21 @@
 """What happened to clusters, in words: the same in commands, notebooks and pages."""
 
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from holdfast.lineage.release import Release
 
-__all__ = ["NOTABLE", "describe_event", "describe_moves", "describe_release", "list_events"]
+__all__ = [
+    "NOTABLE",
+    "describe_event",
+    "describe_follow",
+    "describe_moves",
+    "describe_release",
+    "list_events",
+]
 
 NOTABLE = ("split", "merged", "new", "ended")
 """Events other than those that every release has: kept, grown, shrunk."""
@@ -43,22 +51,42 @@ def describe_moves(level: int, moved: float, n_survivors: int) -> str:
     return f"{count:,} of {n_survivors:,} rows{share} changed cluster at {level} clusters"
 
 
+def describe_follow(report: Any, events: Any, levels: Iterable[int] | None = None) -> str:
+    """Say in a few sentences what changed.
+
+    Parameters
+    ----------
+    report : FollowReport
+    events : ndarray
+        As `HierarchicalKMedian.events_`.
+    levels : iterable of int, default=None
+        The levels to speak of; None speaks of all.
+    """
+    place = {int(k): j for j, k in enumerate(report.levels)}
+    chosen = list(place if levels is None else levels)
+    parts = [describe_moves(k, float(report.moved[place[k]]), report.n_survivors) for k in chosen]
+    new = "row is" if report.n_new == 1 else "rows are"
+    text = f"{'; '.join(parts)}; {report.n_new:,} {new} new, {report.n_left:,} left."
+    told = "; ".join(dict.fromkeys(e for k in chosen for e in list_events(events, k)))
+    if told:
+        text += f" {told[0].upper()}{told[1:]}."
+    if report.budget_binds and report.budget is not None:
+        text += f" The budget of {report.budget:.2%} binds."
+    fresh = [report.cost[place[k]] / report.fresh_cost[place[k]] for k in chosen]
+    if np.isfinite(fresh).all():
+        text += f" Cost: at most {max(fresh):.3f} times that of a fresh fit."
+    return text
+
+
 def describe_release(release: Release, levels: Iterable[int] | None = None) -> str:
-    """Say in one or two sentences what changed since the release before."""
+    """Say in a few sentences what changed since the release before."""
     if not release.number:
         cuts = " and ".join(str(k) for k in release.levels["level"])
         return f"First release: {release.n_rows:,} rows in {cuts} clusters."
-    chosen = release.levels["level"].tolist() if levels is None else list(levels)
-    lines = {int(line["level"]): line for line in release.levels}
-    parts = [describe_moves(k, float(lines[k]["moved"]), release.n_survivors) for k in chosen]
-    text = f"{'; '.join(parts)}; {release.n_new:,} rows are new, {release.n_left:,} left."
-    events = [event for k in chosen for event in list_events(release.events, k)]
-    if events:
-        told = "; ".join(dict.fromkeys(events))
-        text += f" {told[0].upper()}{told[1:]}."
-    if release.budget_binds:
-        text += f" The budget of {release.budget:.2%} binds." if release.budget is not None else ""
-    fresh = float(np.nanmax(release.levels["cost"] / release.levels["fresh_cost"], initial=-1.0))
-    if fresh > 0.0:
-        text += f" Cost: at most {fresh:.3f} times that of a fresh fit."
-    return text
+    report = SimpleNamespace(
+        levels=release.levels["level"].tolist(),
+        **{name: release.levels[name] for name in ("moved", "cost", "fresh_cost")},
+        **{name: getattr(release, name) for name in ("n_survivors", "n_new", "n_left", "budget")},
+        budget_binds=release.budget_binds,
+    )
+    return describe_follow(report, release.events, levels)

@@ -16,7 +16,14 @@ from holdfast.storage.hierarchy import hierarchy_from_arrays, hierarchy_to_array
 from holdfast.storage.ids import check_unique, pack_ids, unpack_ids
 from holdfast.tables.preparation import Preparation
 
-__all__ = ["ModelRecord", "TableRecord", "pack_ids", "read_model", "unpack_ids", "write_model"]
+__all__ = [
+    "ModelRecord",
+    "TableRecord",
+    "model_from_arrays",
+    "model_to_arrays",
+    "read_model",
+    "write_model",
+]
 
 _PREFIX = "hierarchy."
 _PARAMETERS = {"epsilon", "max_centers", "method", "metric", "n_clusters", "seed"}
@@ -91,6 +98,11 @@ class ModelRecord:
 
 def write_model(path: str | os.PathLike[str], model: ModelRecord) -> None:
     """Write a model to a file, completely or not at all."""
+    write_archive(path, "model", *model_to_arrays(model))
+
+
+def model_to_arrays(model: ModelRecord) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Convert a model to plain JSON and arrays."""
     metadata, arrays = hierarchy_to_arrays(model.hierarchy)
     stored: dict[str, NDArray[Any]] = {_PREFIX + name: array for name, array in arrays.items()}
     epsilon = model.parameters["epsilon"]
@@ -120,7 +132,7 @@ def write_model(path: str | os.PathLike[str], model: ModelRecord) -> None:
         kind, named = pack_ids(model.left.ids, "left")
         record["left"] = {"ids": kind, "level": model.left.level}
         stored |= named | {"left.names": model.left.names}
-    write_archive(path, "model", record, stored)
+    return record, stored
 
 
 def _table_to_arrays(table: TableRecord) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -156,7 +168,10 @@ def _read_hierarchy(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[An
     return ModelRecord(hierarchy_from_arrays(metadata, arrays))
 
 
-def _read_model(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ModelRecord:
+def model_from_arrays(
+    metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> ModelRecord:
+    """Read what `model_to_arrays` returned, and check all of it; ValueError where it is wrong."""
     inside = {n.removeprefix(_PREFIX): a for n, a in arrays.items() if n.startswith(_PREFIX)}
     hierarchy = hierarchy_from_arrays(_record(metadata, "hierarchy"), inside)
     if "cost" in _record(metadata, "parameters"):
@@ -352,5 +367,5 @@ def _is_names(names: Any) -> bool:
 
 _READERS: dict[str, Callable[[Mapping[str, Any], Mapping[str, NDArray[Any]]], ModelRecord]] = {
     "hierarchy": _read_hierarchy,
-    "model": _read_model,
+    "model": model_from_arrays,
 }

@@ -11,9 +11,10 @@ function makeVerdict({ verdict }) {
   );
   byId("findings").append(...findings);
   if (verdict.better) {
-    const { text, command } = verdict.better;
-    byId("better").append(html("p", {}, text));
-    if (command) byId("better").append(html("pre", { tabindex: 0 }, command));
+    byId("better").append(
+      html("p", {}, verdict.better.text),
+      html("pre", { tabindex: 0 }, verdict.better.command),
+    );
   }
   byId("better").hidden = !verdict.better;
   const cards = verdict.numbers.map((number) =>

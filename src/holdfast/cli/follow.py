@@ -1,0 +1,346 @@
+"""``holdfast follow``: yesterday's model and today's table -> the same clusters today."""
+
+import math
+import os
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast._machine.files import file_state, hold_file
+from holdfast.cli.console import Console
+from holdfast.cli.cut import load_model, save_model, show_labels, table_of
+from holdfast.cli.errors import BindingBudget, InputError, input_errors
+from holdfast.cli.options import (
+    DataFile,
+    DisplayOptions,
+    OutputOptions,
+    ReadOptions,
+    Weights,
+    parse_counts,
+    parse_fraction,
+)
+from holdfast.cli.predict import choose_id
+
+if TYPE_CHECKING:
+    from holdfast.estimator import HierarchicalKMedian
+    from holdfast.lineage import Lineage
+    from holdfast.tables.dataset import Dataset
+
+__all__ = ["EXAMPLES", "follow", "open_lineage"]
+
+EXAMPLES = (
+    "holdfast follow wine.holdfast wine.csv --budget 1% --out today.csv",
+    "holdfast follow wine.holdfast wine.csv --dry-run",
+    "holdfast follow wine.holdfast wine.csv -o l.csv --lineage wine.lineage",
+)
+
+_OUTPUT = "Output"
+_FIRST = "start"  # the release that a new lineage begins with
+
+
+@dataclass(frozen=True)
+class FollowOptions:
+    """How much may move."""
+
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            "--levels",
+            metavar="K,K,...",
+            help="Numbers of clusters to follow; by default those of the model.",
+        ),
+    ] = None
+    price: Annotated[
+        float,
+        typer.Option(
+            "--price",
+            help="Price of a move: to move 4% of the rows must lower the cost by 4 x price %.",
+        ),
+    ] = 0.25
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget",
+            metavar="F%",
+            help="At most this fraction of the surviving rows changes cluster. Exit code 3 if more "
+            "would.",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would move; write nothing.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class KeepOptions:
+    """What is written besides labels."""
+
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="FILE",
+            help="Save today's model. With --force, it may be MODEL itself.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None
+    lineage: Annotated[
+        str | None,
+        typer.Option(
+            "--lineage",
+            metavar="FOLDER",
+            help="Append today's model to this lineage, which is created with MODEL if need be.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label", help="Name of the release; by default the date.", rich_help_panel=_OUTPUT
+        ),
+    ] = None
+
+
+def follow(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="Yesterday's model: a file from fit or follow, or a lineage, whose latest model is "
+            "followed.",
+            show_default=False,
+        ),
+    ],
+    data: DataFile,
+    read: ReadOptions,
+    how: FollowOptions,
+    keep: KeepOptions,
+    output: OutputOptions,
+    display: DisplayOptions,
+    id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="Column that identifies rows; by default that of the fit.",
+        ),
+    ] = None,
+    weights: Weights = None,
+) -> None:
+    """Cluster today's table so that clusters stay what they were.
+
+    Rows are recognized by their ids, or by their values in a model without ids. They change cluster
+    only where that lowers the cost enough. The columns cluster_K hold lasting names: a cluster keeps
+    its name, and the name of one that ends is not used again. The column held marks rows that would
+    be elsewhere if moving were free.
+
+    Exit code 3 says that the budget kept rows from moving; everything is written all the same.
+    """
+    on_stdout = output.out == "-" and not (display.json or how.dry_run)
+    console = Console("follow", display, table_on_stdout=on_stdout)
+    options = _read_options(how)
+    in_lineage = os.path.isdir(model)
+    series = _choose_lineage(model, keep, in_lineage)
+    same = keep.to is not None and os.path.realpath(keep.to) == os.path.realpath(model)
+    _check_outputs(model, data, output, keep, same=same)
+    held = hold_file(model, lambda: _wait(model, console)) if same else nullcontext()
+    with held:
+        state = file_state(model)
+        before = _latest_model(series, model) if in_lineage else load_model(model)
+        dataset = _read(data, read, before, id, weights, console)
+        with console.progress(f"following {dataset.rows.shape[0]:,} rows") as progress:
+            today = _follow(before, dataset, options, progress)
+        if series is not None and not how.dry_run:
+            _append(series, before, today, keep.label)
+        if same and file_state(model) != state:
+            raise InputError(f"{model} was replaced while it was followed. Run the command again.")
+        if keep.to is not None and not how.dry_run:
+            save_model(today, keep.to)
+    if how.dry_run:
+        record = _describe(today)
+        if display.json:
+            console.show_json({"dry_run": True, **record})
+        else:
+            _show_summary(console, today, record)
+    else:
+        _show(console, today, dataset, output.out, keep, series)
+    report = today.follow_
+    if report.budget_binds:
+        raise BindingBudget(
+            f"the budget of {report.budget:.2%} binds: more rows would move without it."
+        )
+
+
+def open_lineage(path: str) -> "Lineage":
+    """Open a lineage; anything wrong with it is wrong input."""
+    from holdfast import Lineage
+    from holdfast.tables.errors import describe_reason
+
+    try:
+        with input_errors():
+            return Lineage(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {describe_reason(error)}.") from None
+
+
+def _read_options(how: FollowOptions) -> dict[str, Any]:
+    if not 0.0 <= how.price < float("inf"):
+        raise InputError(f"--price must be a number of at least 0; got {how.price}.")
+    found: dict[str, Any] = {"price": how.price}
+    if how.levels is not None:
+        found["levels"] = parse_counts(how.levels, "--levels")
+    if how.budget is not None:
+        found["budget"] = parse_fraction("--budget", how.budget)
+    return found
+
+
+def _choose_lineage(model: str, keep: KeepOptions, in_lineage: bool) -> "Lineage | None":
+    other = keep.lineage is not None and os.path.realpath(keep.lineage) != os.path.realpath(model)
+    if in_lineage and other:
+        raise InputError(
+            f"{model} is a lineage, to which today's model is appended. Leave out --lineage."
+        )
+    path = model if in_lineage else keep.lineage
+    if path is None:
+        if keep.label is not None:
+            raise InputError("--label names a release; add --lineage.")
+        return None
+    return open_lineage(path)
+
+
+def _latest_model(series: "Lineage | None", path: str) -> "HierarchicalKMedian":
+    if not series:
+        raise InputError(f"{path} is a folder without releases; expected a model or a lineage.")
+    with input_errors():
+        return series[-1].model()
+
+
+def _check_outputs(
+    model: str, data: str, output: OutputOptions, keep: KeepOptions, *, same: bool
+) -> None:
+    from holdfast.tables.write import TABLE_ENDINGS, check_outputs
+
+    if same and not output.force:
+        raise InputError(f"--model {keep.to} is the model that is followed; add --force.")
+    outputs: dict[str, tuple[str | None, tuple[str, ...]]] = {
+        "--out": (output.out, TABLE_ENDINGS),
+        "--model": (keep.to, ()),
+    }
+    check_outputs(outputs, force=output.force, inputs=(data,) if same else (model, data))
+    if keep.lineage is not None and not os.path.isdir(keep.lineage):
+        check_outputs({"--lineage": (keep.lineage, ())}, force=False, inputs=(model, data))
+
+
+def _wait(model: str, console: Console) -> None:
+    console.notice(f"waiting until another command has finished with {model}.")
+
+
+def _read(
+    data: str,
+    read: ReadOptions,
+    model: "HierarchicalKMedian",
+    id: str | None,
+    weights: str | None,
+    console: Console,
+) -> "Dataset":
+    from holdfast.tables.dataset import prepare_like
+    from holdfast.tables.read import read_table
+
+    with console.progress(f"reading {data}") as progress:
+        table = read_table(data, read.text, notify=console.notice, progress=progress)
+    source = table_of(model)
+    id = choose_id(id, source, table)
+    if id is None and model.ids_ is not None:
+        raise InputError(
+            f"the model has ids{f' of column {source.id_name}' if source.id_name else ''}, but "
+            f"{data} has no such column; name the column that identifies rows with --id."
+        )
+    return prepare_like(
+        table, source.preparation, id_name=id, weights=weights, notify=console.notice
+    )
+
+
+def _follow(
+    model: "HierarchicalKMedian", dataset: "Dataset", options: dict[str, Any], progress: Any
+) -> Any:
+    ids = None if dataset.ids is None else dataset.ids.to_numpy()[dataset.used]
+    if "_held" not in vars(model):
+        raise InputError(
+            "the model was saved without its rows (--no-rows), so it cannot be followed."
+        )
+    if "levels" not in options:
+        most = model.hierarchy_.n_centers
+        options = {**options, "levels": [k for k in table_of(model).cuts if k <= most]}
+    with input_errors():
+        return model.set_params(verbose=progress).follow(
+            dataset.values, ids=ids, sample_weight=dataset.weight, **options
+        )
+
+
+def _append(series: "Lineage", before: "HierarchicalKMedian", today: Any, label: Any) -> None:
+    """Append today's model; a new lineage begins with yesterday's."""
+    from holdfast.tables.errors import WriteError, describe_reason
+
+    try:
+        with input_errors():
+            if not len(series):
+                series.append(before, label=_FIRST, levels=today.follow_.levels)
+            series.append(today, label=label)
+    except OSError as error:
+        raise WriteError(f"{series.path} cannot be written: {describe_reason(error)}.") from error
+
+
+def _describe(today: "HierarchicalKMedian") -> dict[str, Any]:
+    """Describe a followed model, for JSON and the summary."""
+    report, events = today.follow_, today.events_
+    names = ("n_survivors", "n_new", "n_left", "budget", "budget_binds", "tolerance_exceeded")
+    costs = ("moved", "cost", "cost_of_staying", "fresh_cost")
+    return {
+        **{name: getattr(report, name) for name in names},
+        "levels": [
+            {"k": int(k), **{name: float(getattr(report, name)[j]) for name in costs}}
+            for j, k in enumerate(report.levels)
+        ],
+        "events": [dict(zip(events.dtype.names, event, strict=True)) for event in events.tolist()],
+    }
+
+
+def _show_summary(console: Console, today: "HierarchicalKMedian", record: dict[str, Any]) -> None:
+    from holdfast.lineage.words import describe_follow
+
+    console.show_line(describe_follow(today.follow_, today.events_))
+    rows = [
+        [str(line["k"]), f"{line['moved']:.2%}"]
+        + [_cell(line[name]) for name in ("cost", "cost_of_staying", "fresh_cost")]
+        for line in record["levels"]
+    ]
+    console.show_table(["clusters", "moved", "cost", "cost of staying", "fresh cost"], rows)
+
+
+def _cell(value: float) -> str:
+    return f"{value:.6g}" if math.isfinite(value) else "-"
+
+
+def _show(
+    console: Console, today: Any, dataset: "Dataset", out: str, keep: KeepOptions, series: Any
+) -> None:
+    """Write the labels and tell what changed."""
+    import pyarrow as pa
+
+    from holdfast.tables.write import build_label_table
+
+    hierarchy, report = today.hierarchy_, today.follow_
+    names = {k: hierarchy.names(k)[hierarchy.cut(k)] for k in report.levels}
+    table = build_label_table(
+        dataset.id_name, dataset.ids, dataset.used, names, hierarchy.center_indices
+    )
+    held = pa.nulls(table.num_rows, pa.bool_()).to_numpy(zero_copy_only=False)
+    held[dataset.used] = today.held_
+    table = table.append_column("held", pa.array(held, type=pa.bool_()))
+    record = {"n_rows": table.num_rows, "n_used": int(dataset.rows.shape[0]), **_describe(today)}
+    others = {"model": keep.to, "lineage": None if series is None else os.fspath(series.path)}
+    show_labels(console, record, table, out, others)
+    if not console.display.json:
+        _show_summary(console, today, record)

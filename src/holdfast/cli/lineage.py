@@ -1,0 +1,168 @@
+"""``holdfast lineage``: what changed, release by release; who moved; where a row was."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli.console import Console
+from holdfast.cli.errors import InputError, input_errors
+from holdfast.cli.follow import open_lineage
+from holdfast.cli.options import DisplayOptions, Force
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from holdfast.lineage import Lineage
+
+__all__ = ["EXAMPLES", "lineage"]
+
+EXAMPLES = (
+    "holdfast lineage wine.lineage",
+    "holdfast lineage wine.lineage --cluster 0",
+    "holdfast lineage wine.lineage --out page.html --plot wine.png",
+)
+
+_PICTURES = (".png", ".svg", ".pdf")
+_MOST_LINES = 50  # of a table for people; JSON has them all
+
+
+def lineage(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Lineage from follow --lineage.")],
+    display: DisplayOptions,
+    of: Annotated[
+        str | None,
+        typer.Option("--of", metavar="ID", help="Show where this row was, release by release."),
+    ] = None,
+    cluster: Annotated[
+        int | None,
+        typer.Option("--cluster", metavar="NAME", help="Show the history of this cluster."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since", metavar="RELEASE", help="List the rows that moved in this release and later."
+        ),
+    ] = None,
+    level: Annotated[
+        int | None,
+        typer.Option("--level", metavar="K", help="Show only this number of clusters."),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE.html", help="Write a page.")
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option("--plot", metavar="FILE", help="Draw the releases: .png, .svg or .pdf."),
+    ] = None,
+    no_rows: Annotated[
+        bool, typer.Option("--no-rows", help="Leave ids and values out of the page.")
+    ] = False,
+    title: Annotated[
+        str | None,
+        typer.Option("--title", help="Title of the page; by default the name of the lineage."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Show the releases of a lineage: what changed, who moved, what became of clusters.
+
+    Without options, one line for each release. --of, --cluster and --since ask for more; --out writes
+    a page that opens offline, --plot a picture.
+    """
+    from holdfast.tables.write import check_outputs
+
+    console = Console("lineage", display)
+    if sum(value is not None for value in (of, cluster, since)) > 1:
+        raise InputError("give only one of --of, --cluster and --since.")
+    outputs = {"--out": (out, (".html", ".htm")), "--plot": (plot, _PICTURES)}
+    check_outputs(outputs, force=force, inputs=())
+    if not Path(folder).exists():
+        raise InputError(f"there is no lineage {folder}.")
+    series = open_lineage(folder)
+    if not len(series):
+        raise InputError(f"{folder} has no releases.")
+    with input_errors():
+        answer = _ask(series, of, cluster, since, level)
+        drawn = None if plot is None else _draw(series, level, plot)
+        page = None if out is None else _render(series, level, title or Path(folder).name, no_rows)
+    _write({out: page, plot: drawn})
+    _show(console, series, answer, {"out": out, "plot": plot}, level)
+
+
+def _ask(
+    series: "Lineage", of: str | None, cluster: int | None, since: str | None, level: int | None
+) -> "tuple[str, NDArray[Any]]":
+    if of is not None:
+        found = series.of(of)
+        return "of", found if level is None else found[found["level"] == level]
+    if cluster is not None:
+        return "history", series.history(cluster, level)
+    if since is not None:
+        try:
+            return "moves", series.moves(since, level)
+        except IndexError as error:
+            raise InputError(str(error)) from None
+    found = series.levels()
+    return "levels", found if level is None else found[found["level"] == level]
+
+
+def _draw(series: "Lineage", level: int | None, path: str) -> bytes:
+    import io
+
+    buffer = io.BytesIO()
+    axes: Any = series.plot(level)
+    axes.figure.savefig(buffer, format=Path(path).suffix[1:].lower(), dpi=150)
+    return buffer.getvalue()
+
+
+def _render(series: "Lineage", level: int | None, title: str, no_rows: bool) -> bytes:
+    from holdfast.report import build_lineage_report
+
+    page = build_lineage_report(series, level=level, title=title, rows=not no_rows)
+    return page.to_html().encode()
+
+
+def _write(contents: dict[str | None, bytes | None]) -> None:
+    from holdfast.tables.write import write_file
+
+    for path, content in contents.items():
+        if path is not None and content is not None:
+            write_file(path, lambda file, data=content: file.write(data))  # type: ignore[misc]
+
+
+def _show(
+    console: Console,
+    series: "Lineage",
+    answer: "tuple[str, NDArray[Any]]",
+    files: dict[str, str | None],
+    level: int | None,
+) -> None:
+    from holdfast.lineage.words import describe_release
+
+    what, table = answer
+    fields = table.dtype.names or ()
+    if console.display.json:
+        lines = [dict(zip(fields, line, strict=True)) for line in table.tolist()]
+        console.show_json({"n_releases": len(series), what: lines, "files": files})
+        return
+    if what == "levels":
+        for release in series:
+            chosen = None if level is None else [level]
+            console.show_line(f"{release.label}: {describe_release(release, chosen)}")
+    else:
+        shown = table[-_MOST_LINES:]
+        console.show_table(fields, [[_cell(value) for value in line] for line in shown.tolist()])
+        if shown.size < table.size:
+            console.notice(f"and {table.size - shown.size:,} earlier lines; --json has them all.")
+    for path in files.values():
+        if path is not None:
+            console.notice(f"wrote {path}")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}" if math.isfinite(value) else "-"
+    return str(value)

@@ -1,0 +1,264 @@
+"""``holdfast follow`` and ``holdfast lineage``."""
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from holdfast import HierarchicalKMedian, Lineage, load
+
+N = 90
+
+
+def write_week(number: int) -> Path:
+    """Write customers of three groups: each week five leave, five come, and one moves far."""
+    rng = np.random.default_rng(7)
+    places = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 30.0]])
+    values = places[np.arange(N + 20) % 3] + rng.integers(-64, 65, size=(N + 20, 2)) / 64.0
+    for week in range(1, number + 1):
+        values[40 + week] = places[(41 + week) % 3]
+    lines = ["customer,town,spend,visits"]
+    for i in range(5 * number, N + 5 * number):
+        lines.append(f"C{i:03d},Ulm,{values[i, 0]:.6f},{values[i, 1]:.6f}")
+    path = Path(f"week{number}.csv")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def model(holdfast):
+    done = holdfast("fit", write_week(0), "-k", "2,3", "--id", "customer", "-o", "week0-labels.csv",
+                    "--model", "segments.holdfast", "--quiet")  # fmt: skip
+    assert done.code == 0, done.err
+    return Path("segments.holdfast")
+
+
+def read_labels(path: str) -> dict[str, dict[str, str]]:
+    with open(path, newline="") as file:
+        return {row["customer"]: row for row in csv.DictReader(file)}
+
+
+def everything() -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in Path().rglob("*") if p.is_file()}
+
+
+def test_a_weekly_run(holdfast, model):
+    done = holdfast("follow", model, write_week(1), "--lineage", "segments.lineage", "--label",
+                    "week 1", "--out", "labels.csv", "--model", "new.holdfast")  # fmt: skip
+    assert done.code == 0, done.err
+    assert "1 of 85 rows (1.18%) changed cluster at 3 clusters" in done.out
+    assert "5 rows are new, 5 left" in done.out
+    before, after = read_labels("week0-labels.csv"), read_labels("labels.csv")
+    moved = {
+        id for id in after if id in before and after[id]["cluster_3"] != before[id]["cluster_3"]
+    }
+    assert moved == {"C041"}
+    assert list(after["C041"]) == ["customer", "cluster_2", "cluster_3", "center_from", "held"]
+    assert set(after) == {f"C{i:03d}" for i in range(5, 95)}
+
+    done = holdfast("follow", "segments.lineage", write_week(2), "--label", "week 2", "--out",
+                    "labels.csv", "--force")  # fmt: skip
+    assert done.code == 0, done.err
+    lineage = Lineage("segments.lineage")
+    assert lineage.labels == ["start", "week 1", "week 2"]
+    assert lineage.moves(level=3)["id"].tolist() == ["C041", "C042"]
+    assert lineage[1].model().ids_.tolist() == load("new.holdfast").ids_.tolist()
+
+    # From the files of the week before instead of from the lineage: the same labels.
+    done = holdfast("follow", "new.holdfast", "week2.csv", "--out", "again.csv")
+    assert Path("again.csv").read_bytes() == Path("labels.csv").read_bytes()
+
+
+def test_python_and_the_command_agree(holdfast, model):
+    holdfast("follow", model, write_week(1), "--levels", "2,3", "--price", 0.1, "-o", "l.csv",
+             "--model", "new.holdfast")  # fmt: skip
+    table = np.genfromtxt("week1.csv", delimiter=",", skip_header=1, usecols=(2, 3))
+    ids = np.genfromtxt("week1.csv", delimiter=",", skip_header=1, usecols=0, dtype=str)
+    expected = load(model).follow(table, ids=ids, levels=[2, 3], price=0.1)
+    np.testing.assert_array_equal(load("new.holdfast").labels_, expected.labels_)
+    names = expected.hierarchy_.names(3)[expected.labels_]
+    assert [row["cluster_3"] for row in read_labels("l.csv").values()] == [str(n) for n in names]
+
+
+def test_a_run_can_be_repeated_after_a_crash(holdfast, model):
+    run = ("follow", model, write_week(1), "--lineage", "s.lineage", "--label", "w", "-o", "l.csv",
+           "--force", "--model", model)  # fmt: skip
+    old = model.read_bytes()
+    assert holdfast(*run).code == 0
+    complete = everything()
+    model.write_bytes(old)  # as if the run had been killed before it replaced the model
+    assert holdfast(*run).code == 0
+    assert everything() == complete
+
+
+def test_a_binding_budget_is_exit_code_3_with_all_files(holdfast, model, monkeypatch):
+    plain = HierarchicalKMedian.follow
+
+    def bind(self, *given, **named):
+        found = plain(self, *given, **named)
+        found.follow_ = replace(found.follow_, budget=0.01, budget_binds=True)
+        return found
+
+    monkeypatch.setattr(HierarchicalKMedian, "follow", bind)
+    done = holdfast("follow", model, write_week(1), "--budget", "1%", "-o", "l.csv", "--model",
+                    "new.holdfast", "--lineage", "s.lineage")  # fmt: skip
+    assert done.code == 3
+    assert "the budget of 1.00% binds" in done.err
+    assert "Traceback" not in done.err
+    assert len(read_labels("l.csv")) == N
+    assert load("new.holdfast").ids_.size == N
+    assert Lineage("s.lineage")[-1].budget_binds
+    assert "The budget of 1.00% binds." in holdfast("lineage", "s.lineage").out
+
+
+def test_a_dry_run_writes_nothing(holdfast, model):
+    write_week(1)
+    before = everything()
+    done = holdfast("follow", model, "week1.csv", "--dry-run", "-o", "l.csv", "--model", "m.holdfast",
+                    "--lineage", "s.lineage")  # fmt: skip
+    assert done.code == 0, done.err
+    assert "1 of 85 rows (1.18%) changed cluster at 3 clusters" in done.out
+    assert everything() == before
+    record = json.loads(holdfast("follow", model, "week1.csv", "--dry-run", "--json").out)
+    assert record["dry_run"]
+    assert [line["k"] for line in record["levels"]] == [2, 3]
+    assert record["levels"][1]["moved"] == 1 / 85
+
+
+@pytest.fixture
+def series(holdfast, model):
+    for week in (1, 2):
+        source = model if week == 1 else "segments.lineage"
+        more = ("--lineage", "segments.lineage") if week == 1 else ()
+        done = holdfast("follow", source, write_week(week), *more, "--label", f"week {week}", "-o",
+                        "l.csv", "--force", "--quiet")  # fmt: skip
+        assert done.code == 0, done.err
+    return "segments.lineage"
+
+
+def test_lineage_answers_questions(holdfast, series):
+    done = holdfast("lineage", series)
+    assert done.code == 0, done.err
+    assert [line.partition(":")[0] for line in done.out.splitlines()] == [
+        "start", "week 1", "week 2"
+    ]  # fmt: skip
+    found = json.loads(holdfast("lineage", series, "--of", "C041", "--level", 3, "--json").out)
+    names = [line["name"] for line in found["of"]]
+    assert names[0] != names[1] == names[2]
+    found = json.loads(holdfast("lineage", series, "--since", "week 2", "--json").out)
+    assert {line["id"] for line in found["moves"]} == {"C042"}
+    assert {line["column"] for line in found["moves"]} <= {"spend", "visits"}
+    found = json.loads(holdfast("lineage", series, "--cluster", 0, "--json").out)
+    assert [line["label"] for line in found["history"]] == ["start", "week 1", "week 2"]
+    assert "C042" in holdfast("lineage", series, "--since", "-1").out
+
+
+def test_lineage_writes_a_page_and_a_picture(holdfast, series):
+    done = holdfast("lineage", series, "--out", "p.html", "--plot", "p.png", "--level", 3)
+    assert done.code == 0, done.err
+    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
+    page = Path("p.html").read_text(encoding="utf-8")
+    assert "segments.lineage" in page
+    assert "C042" in page
+    holdfast("lineage", series, "--out", "q.html", "--no-rows")
+    assert "C042" not in Path("q.html").read_text(encoding="utf-8")
+
+
+WRONG = {
+    "budget below 0": (["--budget", "-1%"], "--budget must be a fraction"),
+    "budget above 1": (["--budget", "101%"], "--budget must be a fraction"),
+    "no budget": (["--budget", "many"], "--budget must be a fraction"),
+    "price": (["--price", "-1"], "--price must be a number of at least 0"),
+    "levels": (["--levels", "0"], "--levels must be positive numbers"),
+    "too many levels": (["--levels", "2,300"], "levels and --clusters must be at most"),
+    "id": (["--id", "nobody"], "no column 'nobody'"),
+    "label": (["--label", "x"], "--label names a release; add --lineage"),
+    "same file": (["--model", "segments.holdfast"], "is the model that is followed; add --force"),
+    "lineage is a file": (["--lineage", "week0.csv"], "it is not a folder of releases"),
+    "folder of something else": (["--lineage", "."], "and no releases"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_use_is_one_line_and_writes_nothing(holdfast, model, what):
+    options, text = WRONG[what]
+    write_week(1)
+    before = everything()
+    done = holdfast("follow", model, "week1.csv", "-o", "l.csv", *options)
+    assert done.code == 2, (done.out, done.err)
+    assert text in done.err
+    assert "Traceback" not in done.err
+    assert everything() == before
+
+
+def repeat_an_id(lines):
+    return [*lines, lines[-1]]
+
+
+def drop_a_column(lines):
+    return [line.rpartition(",")[0] for line in lines]
+
+
+def drop_the_ids(lines):
+    return [line.partition(",")[2] for line in lines]
+
+
+TABLES = {
+    "repeated id": (repeat_an_id, "C094"),
+    "missing id": (lambda lines: [*lines[:-1], lines[-1].replace("C094", "")], "id"),
+    "other columns": (drop_a_column, "lacks 1 of the 2 columns that the model needs: visits"),
+    "no ids": (drop_the_ids, "name the column that identifies rows with --id"),
+    "ids of another kind": (lambda lines: [line.replace("C0", "") for line in lines], "id"),
+    "too few rows": (lambda lines: lines[:3], "must be at most 2"),
+    "no rows": (lambda lines: lines[:1], "no rows"),
+}
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_a_wrong_table_is_one_line_and_writes_nothing(holdfast, model, what):
+    change, text = TABLES[what]
+    path = write_week(1)
+    path.write_text("\n".join(change(path.read_text().splitlines())) + "\n")
+    before = everything()
+    done = holdfast("follow", model, path, "-o", "l.csv", "--lineage", "s.lineage")
+    assert done.code == 2, (done.out, done.err)
+    assert text in done.err
+    assert "Traceback" not in done.err
+    assert everything() == before
+
+
+def test_a_damaged_lineage_is_one_line_and_writes_nothing(holdfast, series):
+    path = Path(series, "000001.release")
+    whole = path.read_bytes()
+    write_week(3)
+    for damage in (whole[:-7], None, whole):
+        path.unlink() if damage is None else path.write_bytes(damage)
+        if damage == whole:
+            Path(series, "000002.release").write_bytes(whole)
+        before = everything()
+        for command in (("lineage", series), ("follow", series, "week3.csv", "-o", "x.csv")):
+            done = holdfast(*command)
+            assert done.code == 2, (done.out, done.err)
+            assert ".release cannot be loaded" in done.err
+            assert "Traceback" not in done.err
+        assert everything() == before
+
+
+def test_questions_without_an_answer_are_one_line(holdfast, series):
+    for options, text in (
+        (["--of", "nobody"], "no release has a row with the id 'nobody'"),
+        (["--cluster", 99], "no release has a cluster 99"),
+        (["--since", "never"], "no release is called 'never'"),
+        (["--since", "17"], "has 3 releases"),
+        (["--level", 5, "--plot", "p.png"], "level must be one of 2, 3; got 5"),
+        (["--of", "a", "--cluster", 1], "only one of"),
+        (["--out", "page.txt"], "must end in one of"),
+    ):
+        done = holdfast("lineage", series, *options)
+        assert done.code == 2, (options, done.out, done.err)
+        assert text in done.err
+        assert not Path("p.png").exists()
+    assert "there is no lineage nowhere" in holdfast("lineage", "nowhere").err
