@@ -340,7 +340,6 @@ def test_other_bad_arguments(tmp_path):
     [
         ("größe,b\n1,2\n".encode("latin-1"), "Convert the file to UTF-8, or use `holdfast fit"),
         ("a,b\n1,2\n".encode("utf-16"), "convert it to UTF-8, or use `holdfast fit"),
-        (b"a;b\n1;2\n", "Separate them by commas, or use `holdfast fit"),
     ],
 )
 def test_advice_on_text_names_no_parameter_that_is_not_there(content, told, tmp_path):

@@ -1,9 +1,12 @@
 """``--chunked``: the same as without it, from files that are read in parts."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import holdfast as library
@@ -119,9 +122,7 @@ def test_the_format_of_a_text_file_counts_in_parts_too(holdfast, table, folder):
     whole, parts = fit_both_ways(holdfast, "bare.tsv", "--no-header")
     assert len(parts) == 500
     pd.testing.assert_frame_equal(whole, parts)
-    done = holdfast("fit", "odd.csv", "--chunked", "-o", "x.csv")
-    assert done.code == 2
-    assert "--separator ';'" in done.err
+    pd.testing.assert_frame_equal(*fit_both_ways(holdfast, "odd.csv", *form[4:]))
     done = holdfast("fit", "odd.csv", "--chunked", "-o", "x.csv", *form[:4])
     assert done.code == 2
     assert "--encoding latin-1" in done.err
@@ -150,11 +151,66 @@ def test_ids_weights_and_gaps_go_in_parts_too(holdfast, table, folder):
     pd.testing.assert_frame_equal(whole, parts)
 
 
-def test_a_number_that_turns_into_text_later_is_named(holdfast, folder, monkeypatch):
+@pytest.fixture
+def late(folder, monkeypatch):
+    """A file in many parts whose columns show late what they hold."""
     monkeypatch.setattr("holdfast.tables.text._BLOCK_BYTES", 1 << 10)
-    lines = [f"{i},{i % 7}" for i in range(2000)]
-    lines[1234] = "1.5,oops"
-    (folder / "late.csv").write_text("a,b\n" + "\n".join(lines) + "\n")
-    done = holdfast("fit", "late.csv", "-k", "3", "--chunked", "-o", "l.csv")
-    assert done.code == 2, done.err
-    assert "line 1236, column 2 has 'oops'; expected a number" in done.err
+    monkeypatch.setattr("holdfast.tables.text._SMALL_BLOCK", 1 << 10)
+    lines = [f"{i % 13},{i % 7},,{i % 5},{'yes' if i % 3 else 'no'},{i % 2}" for i in range(2000)]
+    lines[1234] = "1.5,oops,0.25,3,no,true"
+    lines[1500] = "1.5,1,7,3,no,false"
+    (folder / "late.csv").write_text("a,b,c,d,e,f\n" + "\n".join(lines) + "\n")
+    return "late.csv"
+
+
+def test_all_values_decide_what_a_column_holds(holdfast, late):
+    """A column without values in the first part was left out; a late word was an error."""
+    columns = []
+    for extra in ([], ["--chunked"]):
+        done = holdfast("fit", late, "-k", "3", *extra, "-o", "l.csv", "--model", "m", "--force",
+                        "--drop", "c")  # fmt: skip
+        assert done.code == 0, done.err
+        assert "b (text" in done.err
+        columns.append(load("m").table_.preparation)
+    assert columns[0] == columns[1]
+    assert columns[0].columns == ("a", "d", "f")
+    done = holdfast("fit", late, "-k", "2", "--chunked", "--drop-missing", "-o", "l.csv", "--model",
+                    "m", "--force", "--columns", "c,a")  # fmt: skip
+    assert done.code == 0, done.err
+    assert load("m").table_.preparation.columns == ("c", "a")
+
+
+def test_decimals_booleans_and_empty_columns_of_parquet(holdfast, folder):
+    rng = np.random.default_rng(2)
+    n = 300
+    cents = [Decimal(int(c)) / 100 for c in rng.integers(0, 10_000, n)]
+    empty = [None] * 200 + [float(x) for x in rng.normal(size=100)]
+    frame = pa.table({"price": cents, "old": rng.integers(0, 2, n) == 1, "late": empty,
+                      "x": rng.normal(size=n)})  # fmt: skip
+    pq.write_table(frame, folder / "odd.parquet", row_group_size=50)
+    whole, parts = fit_both_ways(holdfast, "odd.parquet", "--drop-missing")
+    pd.testing.assert_frame_equal(whole, parts)
+    assert holdfast("fit", "odd.parquet", "--drop-missing", "--chunked", "-o", "l.csv", "--model",
+                    "m", "-q").code == 0  # fmt: skip
+    assert load("m").table_.preparation.columns == ("price", "old", "late", "x")
+
+
+def test_columns_of_the_same_name_are_refused(holdfast, folder):
+    twice = pa.table([[1.0, 2.0], [3.0, 4.0]], names=["a", "a"])
+    pq.write_table(twice, folder / "twice.parquet")
+    for extra in ([], ["--chunked"]):
+        done = holdfast("fit", "twice.parquet", "-k", "2", "-o", "l.csv", *extra)
+        assert done.code == 2
+        assert "several columns with the same name: a" in done.err
+
+
+def test_more_clusters_than_distinct_rows_are_announced(holdfast, folder):
+    (folder / "few.csv").write_text("a,b\n" + "1,2\n3,4\n1,2\n5,6\n" * 5)
+    tables = []
+    for extra in ([], ["--chunked"]):
+        done = holdfast("fit", "few.csv", "-k", "2,8", *extra, "-o", "l.csv", "--force")
+        assert done.code == 0, done.err
+        assert "3 of the 20 rows are distinct" in done.err
+        assert "3 instead of 8" in done.err
+        tables.append(pd.read_csv("l.csv")[["row", "cluster_2", "cluster_3"]])
+    pd.testing.assert_frame_equal(*tables)

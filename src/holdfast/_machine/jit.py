@@ -1,5 +1,6 @@
 """Decorators that compile kernels: one for all kernels, one for those that only kernels call."""
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -7,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["inner_kernel", "kernel", "read_only"]
+__all__ = ["inner_kernel", "is_compiled", "kernel", "read_only"]
 
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -39,6 +40,14 @@ def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         return np.errstate(over="ignore")(function)
     compiled: Callable[..., Any] = numba.njit(nogil=True)(function)
     return compiled
+
+
+def is_compiled(function: Callable[..., Any]) -> bool:
+    """Whether numba has the kernel in its cache, as far as one can tell."""
+    index = getattr(
+        getattr(getattr(function, "_cache", None), "_cache_file", None), "_index_path", ""
+    )
+    return not index or os.path.exists(index)
 
 
 def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:

@@ -13,6 +13,7 @@ from typing import Any
 from holdfast._machine.progress import ProgressOption, describe_seconds
 from holdfast.cli.errors import name_options
 from holdfast.cli.options import DisplayOptions
+from holdfast.tables.errors import show_name
 
 __all__ = ["FORMAT", "Console", "printable", "silence_broken_pipes"]
 
@@ -184,9 +185,7 @@ class _Bar:
 
 def printable(text: str) -> str:
     """Make what files bring along harmless on a terminal: control characters are spelled out."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return text if text.isprintable() else show_name(text)
 
 
 def silence_broken_pipes() -> None:

@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.hierarchy import Hierarchy
     from holdfast.storage.model import TableRecord
+    from holdfast.tables.dataset import Dataset
+    from holdfast.tables.read import DataTable
 
 __all__ = [
     "EXAMPLES",
+    "append_labels",
     "check_cuts",
     "cut",
     "describe_cuts",
+    "describe_profile",
     "load_model",
     "save_model",
     "show_labels",
@@ -36,6 +40,7 @@ EXAMPLES = (
 )
 
 _MOST_SIZES = 12
+_MOST_COLUMNS = 7
 
 
 def cut(
@@ -144,6 +149,39 @@ def describe_cuts(hierarchy: "Hierarchy", ks: tuple[int, ...], ids: Any) -> list
     ]
 
 
+def append_labels(table: "DataTable", labels: "pa.Table") -> "pa.Table":
+    """Put the columns of results beside all columns of the table, as they are written there."""
+    found = table.data if table.written is None else table.written
+    for name, column in zip(labels.column_names[1:], labels.columns[1:], strict=True):
+        if name in table.data.column_names:
+            raise InputError(
+                f"--append: {table.source} has a column {name!r} already. Rename it, or leave out "
+                "--append."
+            )
+        found = found.append_column(name, column)
+    return found
+
+
+def describe_profile(dataset: "Dataset", labels: Any, k: int) -> dict[str, Any]:
+    """Means of the clusters in the units of the table, columns that differ most first."""
+    import numpy as np
+
+    values = dataset.values
+    present = ~np.isnan(values)
+    means = np.full((k, values.shape[1]), np.nan)
+    for j in range(values.shape[1]):
+        there = present[:, j]
+        counts = np.bincount(labels[there], minlength=k)
+        sums = np.bincount(labels[there], weights=values[there, j], minlength=k)
+        np.divide(sums, counts, out=means[:, j], where=counts > 0)
+    with np.errstate(all="ignore"):
+        spread = np.nanstd(values, axis=0)
+        differ = np.nanstd(means, axis=0) / np.where(spread > 0.0, spread, 1.0)
+    order = np.argsort(-np.nan_to_num(differ), kind="stable")
+    names = dataset.preparation.columns
+    return {"k": k, "means": {names[j]: means[:, j].tolist() for j in order}}
+
+
 def show_labels(
     console: Console,
     record: dict[str, Any],
@@ -175,6 +213,8 @@ def show_labels(
         return
     if out != "-" and "cuts" in record:
         _show_cuts(record["cuts"], console)
+        if "profile" in record:
+            _show_profile(record["profile"], console)
     for path in files.values():
         if path is not None:
             console.notice(f"wrote {path}")
@@ -200,3 +240,23 @@ def _show_cuts(cuts: list[dict[str, Any]], console: Console) -> None:
         listed = " ".join(sizes) + (f" and {more:,} more" if more else "")
         rows.append([str(cut["k"]), f"{cut['cost']:.6g}", listed])
     console.show_table(["clusters", "cost", "rows in each"], rows)
+
+
+def _show_profile(profile: dict[str, Any], console: Console) -> None:
+    """Print the means of each cluster in the columns that differ most."""
+    from holdfast.tables.errors import count, show_name
+
+    names = list(profile["means"])
+    shown = names[:_MOST_COLUMNS]
+    left = len(names) - len(shown)
+    which = f"{_MOST_COLUMNS} of {count(len(names), 'column')}, " if left else ""
+    console.show_line(
+        f"Means of the {count(profile['k'], 'cluster')} ({which}most different first):"
+    )
+    console.show_table(
+        ["cluster", *map(show_name, shown)],
+        [
+            [str(t), *(f"{profile['means'][name][t]:.4g}" for name in shown)]
+            for t in range(profile["k"])
+        ],
+    )

@@ -87,4 +87,19 @@ def name_options(text: str) -> str:
         return f"--{name} {value}" if plain else f"--{name} '{value}'"
 
     text = re.sub(r"`(?P<name>[a-z_]+)(?:='(?P<value>[^`]*)')?`", to_option, text)
-    return re.sub(r"\bn_clusters\b(?!=)", "--clusters", text)
+    for python, shell in _WORDS.items():
+        text = re.sub(python, shell, text)
+    return text
+
+
+_WORDS = {
+    r", n_samples=(\d+)": r", \1",
+    r"\bn_clusters=": "--clusters ",
+    r"\bn_clusters\b": "--clusters",
+    r"\bmethod=\"(\w+)\"": r"--method \1",
+    r"\bmetric=\"(\w+)\"": r"--metric \1",
+    r"\bmax_centers\b": "--max-centers",
+    r"\bwith partial_fit\b": "with --add",
+    r"\bsample_weight\b": "--weights",
+}
+"""Words of Python in messages of the library, and what they are on the command line."""

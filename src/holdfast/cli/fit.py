@@ -1,26 +1,30 @@
 """``holdfast fit``: a table -> labels, and a model for later."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from holdfast.cli.console import Console
-from holdfast.cli.cut import describe_cuts, load_model, save_model, show_labels, table_of
+from holdfast.cli.cut import (
+    append_labels,
+    describe_cuts,
+    describe_profile,
+    load_model,
+    save_model,
+    show_labels,
+    table_of,
+)
 from holdfast.cli.errors import InputError, input_errors
 from holdfast.cli.options import (
+    Append,
     Chunked,
-    Clusters,
     ColumnOptions,
     DataFile,
     DisplayOptions,
-    Epsilon,
-    MethodOption,
-    MetricOption,
     OutputOptions,
     ReadOptions,
-    Seed,
     Weights,
     check_counts,
     check_method,
@@ -29,6 +33,7 @@ from holdfast.cli.options import (
     parse_epsilon,
 )
 from holdfast.cli.predict import check_parts, label_parts, prepare_parts_like
+from holdfast.tables.errors import ignore
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
@@ -50,12 +55,50 @@ _OUTPUT = "Output"
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What decides a hierarchy besides the rows."""
+    """What decides a hierarchy besides the rows; None is the default, or with --like the model's."""
 
-    method: MethodOption = "means"
-    metric: MetricOption = "euclidean"
-    epsilon: Epsilon = "auto"
-    seed: Seed = 0
+    clusters: Annotated[
+        str | None,
+        typer.Option(
+            "--clusters",
+            "-k",
+            metavar="K,K,...",
+            show_default="8",
+            help="Numbers of clusters, such as 8 or 4,8,16 or 2-6.",
+        ),
+    ] = None
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            show_default="means",
+            help="means (splits between means: lowest cost), medoids (splits between rows: proven) "
+            "or tree (near-linear time: proven).",
+        ),
+    ] = None
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric",
+            show_default="euclidean",
+            help="Distance: euclidean; for medoids also manhattan and cosine.",
+        ),
+    ] = None
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            "--epsilon",
+            show_default="auto",
+            help="Randomness of the centers: 0 is greedy. auto is 0.01 for means, 0.05 for medoids "
+            "and 1 for tree.",
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", show_default="0", help="Random seed; any seed is as good as another."
+        ),
+    ] = None
     max_centers: Annotated[
         str | None,
         typer.Option(
@@ -65,6 +108,34 @@ class FitOptions:
             "with --method tree.",
         ),
     ] = None
+
+    def settle(self, like: "HierarchicalKMedian | None", console: Console) -> "FitOptions":
+        """Fill in defaults, or what the model has; tell what differs from the model."""
+        if like is None:
+            usual = FitOptions("8", "means", "euclidean", "auto", 0, self.max_centers)
+        else:
+            cuts = ",".join(map(str, table_of(like).cuts))
+            # After the number of clusters is known, a model without a limit has none here either.
+            most = None if like.max_centers is None else str(like.max_centers)
+            usual = FitOptions(
+                cuts, like.method, like.metric, repr(float(like.epsilon_)), like.seed_, most
+            )
+        chosen = {f.name: getattr(self, f.name) for f in fields(self)}
+        settled = replace(usual, **{name: v for name, v in chosen.items() if v is not None})
+        for name, value in chosen.items():
+            before = getattr(usual, name)
+            if like is not None and value is not None and not _says_the_same(name, value, before):
+                option = f"--{name.replace('_', '-')}"
+                console.notice(f"{option} {value} replaces {before or 'the default'} of the model.")
+        return settled
+
+
+def _says_the_same(name: str, value: Any, before: Any) -> bool:
+    if name == "clusters":
+        return parse_counts(value) == parse_counts(before)
+    if name == "epsilon" and value != "auto":
+        return bool(parse_epsilon(value) == parse_epsilon(before))
+    return bool(value == before)
 
 
 @dataclass(frozen=True)
@@ -100,7 +171,8 @@ class SaveOptions:
         typer.Option(
             "--like",
             metavar="MODEL",
-            help="Prepare the columns exactly as that model did: the most stable way to fit again.",
+            help="Repeat everything of that model: columns, scales, method, numbers of clusters, "
+            "seed and ids.",
             rich_help_panel="Columns and rows",
         ),
     ] = None
@@ -110,11 +182,11 @@ def fit(
     data: DataFile,
     read: ReadOptions,
     column: ColumnOptions,
-    chosen: FitOptions,
+    given: FitOptions,
     save: SaveOptions,
     output: OutputOptions,
     display: DisplayOptions,
-    clusters: Clusters = "8",
+    append: Append = False,
     weights: Weights = None,
     chunked: Chunked = False,
 ) -> None:
@@ -128,8 +200,6 @@ def fit(
     from holdfast.tables.write import TABLE_ENDINGS, check_outputs
 
     console = Console("fit", display, table_on_stdout=output.out == "-" and not display.json)
-    ks = parse_counts(clusters)
-    estimator = _build_estimator(ks, chosen, whole=bool(save.model or save.linkage))
     outputs: dict[str, tuple[str | None, tuple[str, ...]]] = {
         "--out": (output.out, TABLE_ENDINGS),
         "--model": (save.model, ()),
@@ -137,22 +207,105 @@ def fit(
     }
     inputs = (data,) if save.like is None else (data, save.like)
     check_outputs(outputs, force=output.force, inputs=inputs)
-    if save.like and (column.columns or column.drop or column.impute or column.drop_missing):
-        raise InputError(
-            "--like repeats the columns and the treatment of missing values of a model; leave out "
-            "--columns, --drop, --drop-missing and --impute."
-        )
+    like = None if save.like is None else _load_like(save.like, column)
+    chosen = given.settle(like, console)
+    ks = parse_counts(str(chosen.clusters))
+    estimator = _build_estimator(ks, chosen, whole=bool(save.model or save.linkage))
+    if like is not None and column.id is None:
+        column = replace(column, id=table_of(like).id_name)
+    job = _Job(data, read, column, weights, like, save, output.out, append, console)
+    announce_compiling(str(chosen.method), console)
     if chunked:
-        _fit_parts(estimator, data, read, column, weights, save, output.out, ks, console)
+        _fit_parts(estimator, job, ks)
         return
-    dataset = read_dataset(data, read, column, console, weights=weights, like=save.like)
+    dataset = read_dataset(
+        data, read, column, console, weights=weights, like=like, keep_written=append
+    )
     check_counts(ks, dataset.rows.shape[0])
+    ks = limit_counts(ks, [dataset], console)
     with (
         console.progress(f"clustering {dataset.rows.shape[0]:,} rows") as progress,
         input_errors(),
     ):
-        estimator.set_params(verbose=progress).fit(dataset.rows, sample_weight=dataset.weight)
-    _write(estimator, dataset, ks, output.out, save, console)
+        estimator.set_params(n_clusters=max(ks), verbose=progress)
+        estimator.fit(dataset.rows, sample_weight=dataset.weight)
+    _write(estimator, dataset, ks, job)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What is fitted, and what becomes of it."""
+
+    data: str
+    read: ReadOptions
+    column: ColumnOptions
+    weights: str | None
+    like: "HierarchicalKMedian | None"
+    save: SaveOptions
+    out: str
+    append: bool
+    console: Console
+
+
+def _load_like(path: str, column: ColumnOptions) -> "HierarchicalKMedian":
+    """Load the model to repeat; refuse options that would change how it prepares columns."""
+    usual = ColumnOptions()
+    names = [f.name for f in fields(usual) if f.name not in ("id", "strict")]
+    changed = [name for name in names if getattr(column, name) != getattr(usual, name)]
+    if changed:
+        listed = ", ".join(
+            "--no-standardize" if name == "standardize" else f"--{name.replace('_', '-')}"
+            for name in changed
+        )
+        raise InputError(
+            f"--like repeats how the model prepares columns; {listed} would change it. Leave out "
+            "one of the two."
+        )
+    return load_model(path)
+
+
+def limit_counts(
+    ks: tuple[int, ...], parts: "Iterable[Dataset]", console: Console
+) -> tuple[int, ...]:
+    """Ask for no more clusters than there are distinct rows, and say so."""
+    import numpy as np
+
+    most, n_rows = max(ks), 0
+    found: Any = None
+    for part in parts:
+        counted = part.rows if part.weight is None else part.rows[part.weight > 0.0]
+        start = 0
+        while start < counted.shape[0]:  # the first few rows suffice, as a rule
+            block = counted[start : start + 4 * most]
+            found = np.unique(block if found is None else np.vstack((found, block)), axis=0)
+            start, n_rows = start + 4 * most, n_rows + block.shape[0]
+            if found.shape[0] >= most:
+                return ks
+    distinct = 0 if found is None else int(found.shape[0])
+    if distinct == 0:
+        return ks  # the fit says what is wrong
+    limited = tuple(sorted({min(k, distinct) for k in ks}))
+    too_many = [str(k) for k in ks if k > distinct]
+    console.notice(
+        f"{distinct:,} of the {n_rows:,} rows are distinct, so there are at most {distinct:,} "
+        f"clusters: {distinct:,} instead of {', '.join(too_many)}."
+    )
+    return limited
+
+
+def announce_compiling(method: str, console: Console) -> None:
+    """Say why the first fit takes longer than the next."""
+    from holdfast._machine.jit import is_compiled
+    from holdfast.centers import _distance_kernels, _means_kernels
+    from holdfast.tree import _kernels as tree_kernels
+
+    kernels: dict[str, Any] = {
+        "means": _means_kernels.split_members,
+        "medoids": _distance_kernels.score_candidates,
+        "tree": tree_kernels.link_nodes,
+    }
+    if not is_compiled(kernels[method]):
+        console.notice("compiling once, about 10 s; the next fit starts at once.")
 
 
 def read_dataset(
@@ -162,7 +315,8 @@ def read_dataset(
     console: Console,
     *,
     weights: str | None = None,
-    like: str | None = None,
+    like: "HierarchicalKMedian | None" = None,
+    keep_written: bool = False,
 ) -> "Dataset":
     """Read a table and prepare its rows, as the options say."""
     from holdfast.tables.dataset import prepare_like, prepare_table
@@ -171,16 +325,24 @@ def read_dataset(
 
     choice, missing = column.choice(weights), column.missing
     with console.progress(f"reading {path}") as progress:
-        table = read_table(path, read.text, notify=console.notice, progress=progress)
+        table = read_table(
+            path,
+            read.text,
+            exact=(column.id,),
+            keep_written=keep_written,
+            notify=console.notice,
+            progress=progress,
+        )
     if like is None:
         dataset = prepare_table(
             table, choice, standardize=column.standardize, missing=missing, notify=console.notice
         )
     else:
-        preparation = table_of(load_model(like)).preparation
+        preparation = table_of(like).preparation
         dataset = prepare_like(
             table, preparation, id_name=column.id, weights=weights, notify=console.notice
         )
+    dataset.check_ids()
     rows, columns = (
         count(n, what) for n, what in zip(dataset.rows.shape, ("row", "column"), strict=True)
     )
@@ -199,9 +361,10 @@ def _build_estimator(
 
     Unless the whole hierarchy is wanted, the fit stops at the last cut; the centers are the same.
     """
-    check_method(chosen.method, chosen.metric)
-    check_seed(chosen.seed)
-    epsilon = parse_epsilon(chosen.epsilon)
+    check_method(str(chosen.method), str(chosen.metric))
+    seed = int(chosen.seed or 0)
+    check_seed(seed)
+    epsilon = parse_epsilon(str(chosen.epsilon))
     most: Any = chosen.max_centers
     if most is None and not whole:
         most = max(ks)
@@ -216,17 +379,12 @@ def _build_estimator(
 
     options: dict[str, Any] = {"method": chosen.method, "metric": chosen.metric}
     return HierarchicalKMedian(
-        max(ks), epsilon=epsilon, max_centers=most, random_state=chosen.seed, **options
+        max(ks), epsilon=epsilon, max_centers=most, random_state=seed, **options
     )
 
 
 def _write(
-    estimator: "HierarchicalKMedian",
-    dataset: "Dataset",
-    ks: tuple[int, ...],
-    out: str,
-    save: SaveOptions,
-    console: Console,
+    estimator: "HierarchicalKMedian", dataset: "Dataset", ks: tuple[int, ...], job: _Job
 ) -> None:
     """Write files first, then print: a closed pipe must not cost anybody a file."""
     import numpy as np
@@ -234,11 +392,15 @@ def _write(
     from holdfast.storage.model import TableRecord
     from holdfast.tables.write import build_label_table, write_file
 
+    save, console = job.save, job.console
     hierarchy = estimator.hierarchy_
     labels = {k: hierarchy.cut(k) for k in ks}
     table = build_label_table(
         dataset.id_name, dataset.ids, dataset.used, labels, hierarchy.center_indices
     )
+    centers = table.column(0).to_numpy()[dataset.used]
+    if job.append:
+        table = append_labels(dataset.table, table)
     if save.model is not None:
         with console.progress(f"writing {save.model}"):
             estimator.table_ = TableRecord(
@@ -260,43 +422,40 @@ def _write(
         "metric": estimator.metric,
         "epsilon": estimator.epsilon_,
         "seed": estimator.seed_,
-        "cuts": describe_cuts(hierarchy, ks, table.column(0).to_numpy()[dataset.used]),
+        "cuts": describe_cuts(hierarchy, ks, centers),
+        "profile": describe_profile(dataset, labels[ks[0]], ks[0]),
     }
-    show_labels(console, record, table, out, {"model": save.model, "linkage": save.linkage})
+    show_labels(console, record, table, job.out, {"model": save.model, "linkage": save.linkage})
 
 
-def _fit_parts(
-    estimator: "HierarchicalKMedian",
-    data: str,
-    read: ReadOptions,
-    column: ColumnOptions,
-    weights: str | None,
-    save: SaveOptions,
-    out: str,
-    ks: tuple[int, ...],
-    console: Console,
-) -> None:
+def _fit_parts(estimator: "HierarchicalKMedian", job: _Job, ks: tuple[int, ...]) -> None:
     """Fit a file in parts, and write labels as a stream."""
     import numpy as np
 
     from holdfast.storage.model import TableRecord
+    from holdfast.tables.read import find_kinds
 
+    data, column, weights, save = job.data, job.column, job.weights, job.save
+    out, console = job.out, job.console
     check_parts(data, out)
     if save.linkage:
         raise InputError("--linkage does not go with --chunked.")
-    preparation = _prepare_parts(data, read, column, weights, save.like, console)
+    kinds = find_kinds(data, job.read.text, notify=console.notice)
+    preparation = _prepare_parts(job, kinds)
     columns = None
-    if save.like is None:
+    if job.like is None and not job.append:
         others = (name for name in (column.id, weights) if name is not None)
         columns = (*preparation.columns, *others)
 
     def prepare(progress: Any, what: str) -> "Iterator[Dataset]":
         return prepare_parts_like(
-            data, read.text, preparation, console, progress, what,
-            id=column.id, weights=weights, columns=columns,
+            data, job.read.text, preparation, console, progress, what,
+            id=column.id, weights=weights, columns=columns, kinds=kinds, keep_written=job.append,
         )  # fmt: skip
 
-    _fit_chunks(estimator, prepare, data, weights is not None, console)
+    ks = limit_counts(ks, prepare(False, ""), console)
+    estimator.set_params(n_clusters=max(ks))
+    _fit_chunks(estimator, prepare, job)
     capped = estimator._held.extent is not None
     if capped:
         console.notice(
@@ -305,7 +464,7 @@ def _fit_parts(
         )
     with console.progress(f"writing {out}") as progress:
         parts = prepare(progress, f"writing {out}")
-        n_rows, n_used = label_parts(estimator.hierarchy_, ks, parts, out)
+        n_rows, n_used = label_parts(estimator.hierarchy_, ks, parts, out, append=job.append)
     if save.model is not None:
         used = np.ones(len(estimator.rows_), dtype=np.bool_)
         estimator.table_ = TableRecord(preparation, column.id, None, used, ks)
@@ -326,50 +485,54 @@ def _fit_parts(
 def _fit_chunks(
     estimator: "HierarchicalKMedian",
     prepare: "Callable[[Any, str], Iterator[Dataset]]",
-    data: str,
-    weighted: bool,
-    console: Console,
+    job: _Job,
 ) -> None:
     from holdfast.chunks import fit_chunks
+    from holdfast.tables.columns import DistinctIds
 
-    with console.progress(f"reading {data}") as progress, input_errors():
+    with job.console.progress(f"reading {job.data}") as progress, input_errors():
 
         def read_rows() -> Iterator[Any]:
-            for part in prepare(progress, f"reading {data}"):
-                yield (part.rows, part.weight) if weighted else part.rows
+            distinct = DistinctIds()
+            for part in prepare(progress, f"reading {job.data}"):
+                distinct.see(part.ids)
+                yield part.rows if job.weights is None else (part.rows, part.weight)
+            distinct.check(job.data, job.column.id)
             if callable(progress):
                 progress("clustering", 0.0, None)
 
         fit_chunks(estimator.set_params(verbose=progress), read_rows)
 
 
-def _prepare_parts(
-    data: str,
-    read: ReadOptions,
-    column: ColumnOptions,
-    weights: str | None,
-    like: str | None,
-    console: Console,
-) -> "Preparation":
+def _prepare_parts(job: _Job, kinds: dict[str, str]) -> "Preparation":
     from holdfast._machine.progress import Progress
     from holdfast.tables.dataset import prepare_parts
     from holdfast.tables.read import read_parts
 
-    if like is not None:
-        return table_of(load_model(like)).preparation
+    if job.like is not None:
+        return table_of(job.like).preparation
+    data, column, console = job.data, job.column, job.console
     with (
         console.progress(f"measuring columns of {data}") as progress,
         Progress(progress, 1.0, "", f"measuring columns of {data}") as shown,
     ):
 
         def open_parts(columns: tuple[str, ...] | None) -> "Iterator[DataTable]":
-            for part in read_parts(data, read.text, columns=columns, notify=console.notice):
+            notify = ignore if columns else console.notice
+            for part in read_parts(
+                data,
+                job.read.text,
+                columns=columns,
+                exact=(column.id,),
+                kinds=kinds,
+                notify=notify,
+            ):
                 yield part
                 shown.advance(part.fraction_read - shown.done)
 
         return prepare_parts(
             open_parts,
-            column.choice(weights),
+            column.choice(job.weights),
             standardize=column.standardize,
             missing=column.missing,
             notify=console.notice,

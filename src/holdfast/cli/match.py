@@ -71,7 +71,9 @@ def match(
     check_outputs({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(old, new))
     if old == new == "-":
         raise InputError("only one of the two tables can be standard input.")
-    before, after = (read_table(path, read.text, notify=console.notice) for path in (old, new))
+    before, after = (
+        read_table(path, read.text, exact=(id,), notify=console.notice) for path in (old, new)
+    )
     names = _choose_columns(before, after, parse_names("--columns", columns))
     for table in (before, after):
         if id is not None and id not in table.data.column_names:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
+    "Append",
     "Chunked",
     "Clusters",
     "ColumnOptions",
@@ -108,6 +109,14 @@ Chunked = Annotated[
         "--chunked", help="Read the file in parts: for files larger than memory.", panel=_READING
     ),
 ]
+Append = Annotated[
+    bool,
+    _option(
+        "--append",
+        help="Write all columns of the table as they are, with the labels added.",
+        panel=_OUTPUT,
+    ),
+]
 Weights = Annotated[
     str | None,
     _option("--weights", metavar="COLUMN", help="How often each row counts.", panel=_COLUMNS),
@@ -152,13 +161,19 @@ class ReadOptions:
         _option(
             "--separator",
             metavar="CHAR",
-            help="Between columns: a comma by default, a tab for .tsv files.",
+            help="Between columns: found in the first line by default, a tab for .tsv files.",
             panel=_READING,
         ),
     ] = None
     decimal: Annotated[
-        str, _option("--decimal", metavar="CHAR", help="Decimal point of numbers.", panel=_READING)
-    ] = "."
+        str | None,
+        _option(
+            "--decimal",
+            metavar="CHAR",
+            help="Decimal point of numbers: a point, or a comma that is found in the first lines.",
+            panel=_READING,
+        ),
+    ] = None
     encoding: Annotated[
         str, _option("--encoding", help="Such as latin-1 or utf-16.", panel=_READING)
     ] = "utf-8"
@@ -368,9 +383,11 @@ def check_method(method: str, metric: str = "euclidean") -> None:
 
 def check_counts(ks: tuple[int, ...], n_rows: int) -> None:
     """Refuse more clusters than there are rows."""
+    from holdfast.tables.errors import count
+
     if max(ks) > n_rows:
         raise InputError(
-            f"--clusters asks for {max(ks):,} clusters of {n_rows:,} rows; ask for at most "
+            f"--clusters asks for {max(ks):,} clusters of {count(n_rows, 'row')}; ask for at most "
             f"{n_rows:,}."
         )
 

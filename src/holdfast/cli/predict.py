@@ -7,9 +7,10 @@ import typer
 
 from holdfast._machine.progress import ProgressOption
 from holdfast.cli.console import Console
-from holdfast.cli.cut import check_cuts, load_model, show_labels, table_of
+from holdfast.cli.cut import append_labels, check_cuts, load_model, show_labels, table_of
 from holdfast.cli.errors import InputError
 from holdfast.cli.options import (
+    Append,
     Chunked,
     DataFile,
     DisplayOptions,
@@ -70,6 +71,7 @@ def predict(
             help="Column that identifies rows; by default that of the fit.",
         ),
     ] = None,
+    append: Append = False,
     chunked: Chunked = False,
 ) -> None:
     """Label new rows without moving any center.
@@ -90,15 +92,26 @@ def predict(
     check_cuts(fitted, ks, model)
     if chunked:
         check_parts(data, output.out)
-        _predict_parts(fitted.hierarchy_, source, data, read.text, id, output.out, ks, console)
+        _predict_parts(
+            fitted.hierarchy_, source, data, read.text, id, output.out, ks, append, console
+        )
         return
     with console.progress(f"reading {data}") as progress:
-        table = read_table(data, read.text, notify=console.notice, progress=progress)
+        table = read_table(
+            data,
+            read.text,
+            exact=(id, source.id_name),
+            keep_written=append,
+            notify=console.notice,
+            progress=progress,
+        )
     id = choose_id(id, source, table)
     dataset = prepare_like(table, source.preparation, id_name=id, notify=console.notice)
     with console.progress(f"labeling {dataset.rows.shape[0]:,} rows") as progress:
         labels = predict_cuts(fitted.hierarchy_, dataset.rows, ks, progress)
     result = build_label_table(id, dataset.ids, dataset.used, labels)
+    if append:
+        result = append_labels(dataset.table, result)
     record = {"n_rows": result.num_rows, "n_used": int(dataset.rows.shape[0])}
     show_labels(console, record, result, output.out, {})
 
@@ -139,20 +152,22 @@ def _predict_parts(
     id: str | None,
     out: str,
     ks: tuple[int, ...],
+    append: bool,
     console: Console,
 ) -> None:
-    from holdfast.tables.errors import TableError
-    from holdfast.tables.read import read_parts
+    from holdfast.tables.read import find_kinds, read_parts
 
-    first = next(read_parts(data, text), None)
+    kinds = find_kinds(data, text, notify=console.notice)
+    first = next(read_parts(data, text, kinds=kinds), None)
     if first is None:
-        raise TableError(f"{data} has no rows; expected at least one.")
+        raise InputError(f"{data} has no rows; expected at least one.")
     id = choose_id(id, source, first)
     with console.progress(f"writing {out}") as progress:
         parts = prepare_parts_like(
-            data, text, source.preparation, console, progress, f"writing {out}", id=id
-        )
-        n_rows, n_used = label_parts(hierarchy, ks, parts, out)
+            data, text, source.preparation, console, progress, f"writing {out}",
+            id=id, kinds=kinds, keep_written=append,
+        )  # fmt: skip
+        n_rows, n_used = label_parts(hierarchy, ks, parts, out, append=append)
     record = {"n_rows": n_rows, "n_used": n_used, "files": {"out": out}}
     if console.display.json:
         console.show_json(record)
@@ -185,6 +200,8 @@ def prepare_parts_like(
     id: str | None = None,
     weights: str | None = None,
     columns: tuple[str, ...] | None = None,
+    kinds: dict[str, str] | None = None,
+    keep_written: bool = False,
 ) -> "Iterator[Dataset]":
     """Read a file in parts, all columns or some, each part prepared as for the fit."""
     from holdfast._machine.progress import Progress
@@ -194,15 +211,20 @@ def prepare_parts_like(
 
     notify = console.notice
     with Progress(progress, 1.0, "", what) as shown:
-        exact = () if id is None else (id,)
-        for part in read_parts(data, text, columns=columns, exact=exact):
+        for part in read_parts(
+            data, text, columns=columns, exact=(id,), kinds=kinds, keep_written=keep_written
+        ):
             yield prepare_like(part, preparation, id_name=id, weights=weights, notify=notify)
             shown.advance(part.fraction_read - shown.done)
             notify = ignore
 
 
 def label_parts(
-    hierarchy: "Hierarchy", ks: tuple[int, ...], parts: "Iterable[Dataset]", out: str
+    hierarchy: "Hierarchy",
+    ks: tuple[int, ...],
+    parts: "Iterable[Dataset]",
+    out: str,
+    append: bool = False,
 ) -> tuple[int, int]:
     """Write labels as a stream; return the number of rows, and of those that have labels."""
     from holdfast.tables.write import build_label_table, write_parts
@@ -215,9 +237,10 @@ def label_parts(
             counts[0] += part.used.size
             counts[1] += part.rows.shape[0]
             labels = {k: locator.finest(part.rows) for k, locator in locators.items()}
-            yield build_label_table(
+            found = build_label_table(
                 part.id_name, part.ids, part.used, labels, first_row=part.first_row
             )
+            yield append_labels(part.table, found) if append else found
 
     write_parts(out, label())
     return counts[0], counts[1]

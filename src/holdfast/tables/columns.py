@@ -1,13 +1,21 @@
 """Which columns of a table are numbers, and these numbers; ids and weights."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.tables.errors import Notify, TableError, count, ignore, list_names
+from holdfast.tables.errors import (
+    Notify,
+    TableError,
+    count,
+    ignore,
+    list_names,
+    show_name,
+)
 from holdfast.tables.read import DataTable
 
 if TYPE_CHECKING:
@@ -16,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EMPTY",
     "ColumnChoice",
+    "DistinctIds",
     "choose_columns",
     "take_ids",
     "take_weight",
@@ -27,6 +36,9 @@ EMPTY = "empty"
 """Why a column without any value is not numeric."""
 
 _EXACT_INTEGERS = 1 << 53
+_CURRENCY = r"(?:[$€£¥₹%]|USD|EUR|GBP|CHF|JPY)"
+_NUMBER = r"\s*[-+]?\d*\.?\d*([eE][-+]?\d+)?\s*"
+_NUMBER_LIKE = rf"\s*[-+(]?\s*{_CURRENCY}?\s*[-+]?\d[\d.,' ]*\s*{_CURRENCY}?\s*\)?\s*"
 
 
 @dataclass(frozen=True)
@@ -58,17 +70,10 @@ def choose_columns(
     table: DataTable, choice: ColumnChoice, notify: Notify = ignore
 ) -> tuple[str, ...]:
     """Names of the columns to cluster by; tells which are left out, and why."""
-    present = table.data.column_names
     if choice.columns and choice.drop:
         raise TableError("give `columns` or `drop`, not both.")
-    asked = [("columns", name) for name in choice.columns]
-    asked += [("drop", name) for name in choice.drop]
-    asked += [(o, name) for o, name in (("id", choice.id), ("weights", choice.weights)) if name]
-    for option, name in asked:
-        if name not in present:
-            raise TableError(
-                f"`{option}`: {table.source} has no column {name!r}; it has {list_names(present)}."
-            )
+    choice = _find_names(table, choice)
+    present = table.data.column_names
     special = {choice.id, choice.weights, *choice.drop}
     candidates = choice.columns or tuple(name for name in present if name not in special)
     overlap = [name for name in choice.columns if name in special]
@@ -88,8 +93,39 @@ def choose_columns(
     return names_left
 
 
+def _find_names(table: DataTable, choice: ColumnChoice) -> ColumnChoice:
+    """Find the names that were asked for among those of the table.
+
+    A name with a comma may be given as it is, although commas separate names, and one with a
+    newline as messages show it.
+    """
+    present = table.data.column_names
+    known = {show_name(name): name for name in present} | {name: name for name in present}
+    found: dict[str, tuple[str, ...]] = {}
+    asked = {"columns": choice.columns, "drop": choice.drop}
+    asked |= {"id": (choice.id,) if choice.id else (), "weights": ()}
+    asked["weights"] = (choice.weights,) if choice.weights else ()
+    for option, names in asked.items():
+        chosen, start = [], 0
+        while start < len(names):
+            for end in range(len(names), start, -1):
+                joined = (between.join(names[start:end]) for between in (",", ", "))
+                name = next((known[text] for text in joined if text in known), None)
+                if name is not None:
+                    break
+            else:
+                raise TableError(
+                    f"`{option}`: {table.source} has no column {names[start]!r}; it has "
+                    f"{list_names(present)}."
+                )
+            chosen.append(name)
+            start = end
+        found[option] = tuple(dict.fromkeys(chosen))
+    return replace(choice, columns=found["columns"], drop=found["drop"])
+
+
 def _report_left_out(left_out: dict[str, str], strict: bool, notify: Notify) -> None:
-    described = [f"{name or '(no name)'} ({why})" for name, why in left_out.items()]
+    described = [f"{show_name(name) or '(no name)'} ({why})" for name, why in left_out.items()]
     if strict:
         raise TableError(
             f"not numeric: {list_names(described)}. Convert these columns, or leave them out with "
@@ -121,12 +157,24 @@ def why_not_numeric(column: "pa.ChunkedArray") -> str:
 def _describe_text(column: "pa.ChunkedArray") -> str:
     """Show the value that keeps a column from being numeric, where most are numbers."""
     sample = [v for v in column.slice(0, 10_000).to_pylist() if v is not None]
+    half = len(sample) // 2
     commas = [v for v in sample if re.fullmatch(r"\s*-?\d+,\d+\s*", v)]
-    if commas and len(commas) > len(sample) // 2:
-        return f"text such as {commas[0]!r}: for decimal commas add `decimal=','`"
-    others = [v for v in sample if not re.fullmatch(r"\s*[-+]?\d*\.?\d*([eE][-+]?\d+)?\s*", v)]
-    if others and len(others) < len(sample) // 2:
-        return f"text such as {others[0][:30]!r} among numbers"
+    if commas and len(commas) > half:
+        return (
+            f"text such as {commas[0]!r}: for decimal commas add `decimal=','`; grouped digits are "
+            "recognized where a value has two groups, such as 1,234,567, or decimals"
+        )
+    signed = [v for v in sample if re.fullmatch(_NUMBER_LIKE, v) and re.search(_CURRENCY, v)]
+    if signed and len(signed) > half:
+        return f"looks like numbers, but has signs, such as {signed[0][:30]!r}: remove the signs"
+    if sum(re.fullmatch(_NUMBER, v) is not None for v in sample) > half:
+        import pyarrow.compute as pc
+
+        numbers = pc.fill_null(pc.match_substring_regex(column, f"^{_NUMBER}$"), True)
+        at = pc.index(numbers, False).as_py()
+        if at < 0:
+            return "text in later rows, among numbers"
+        return f"text such as {column[at].as_py()[:30]!r} in row {at:,} (from 0), among numbers"
     return "text"
 
 
@@ -177,22 +225,66 @@ def _beyond_doubles(column: "pa.ChunkedArray") -> bool:
 
 
 def take_ids(table: DataTable, name: str | None) -> "pa.ChunkedArray | None":
-    """Return the column that identifies rows, as 64-bit integers or text."""
+    """Return the column that identifies rows, as 64-bit integers or text.
+
+    Ids of text files are text, as they are written; integers are those of other files.
+    """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if name is None:
         return None
     if name not in table.data.column_names:
         raise TableError(f"`id`: {table.source} has no column {name!r}.")
     ids = table.data.column(name)
-    if ids.null_count:
-        raise TableError(
-            f"column {name} of {table.source} cannot be `id`: {count(ids.null_count, 'value')} "
-            "missing."
-        )
     if pa.types.is_integer(ids.type) and ids.type != pa.uint64():
-        return ids.cast(pa.int64())
-    return ids.cast(pa.string())
+        found = ids.cast(pa.int64())
+    else:
+        try:
+            found = ids.cast(pa.string())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise TableError(
+                f"column {show_name(name)} of {table.source} cannot be `id`: it holds {ids.type} "
+                "that is not text; expected text or integers. Convert it."
+            ) from None
+        found = pc.if_else(pc.equal(found, ""), pa.scalar(None, pa.string()), found)
+    if found.null_count:
+        row = table.first_row + pc.index(found.is_null(), True).as_py()
+        raise TableError(
+            f"column {show_name(name)} of {table.source} cannot be `id`: "
+            f"{count(found.null_count, 'value')} missing, the first in row {row:,} (from 0)."
+        )
+    return found
+
+
+class DistinctIds:
+    """Check that no id occurs twice, in a table that is read whole or in parts."""
+
+    def __init__(self) -> None:
+        self._digests: list[NDArray[Any]] = []
+
+    def see(self, ids: "pa.ChunkedArray | None") -> None:
+        """Take note of the ids of a part."""
+        if ids is None:
+            return
+        digests = (blake2b(str(x).encode(), digest_size=16).digest() for x in ids.to_pylist())
+        self._digests.append(np.frombuffer(b"".join(digests), dtype="V16"))
+
+    def check(self, source: str, name: str | None) -> None:
+        """Refuse ids that occur twice; names the first two rows that share one."""
+        if not self._digests:
+            return
+        found = np.concatenate(self._digests).view([("a", np.uint64), ("b", np.uint64)])
+        order = np.lexsort((found["b"], found["a"]))
+        same = found[order[1:]] == found[order[:-1]]
+        if same.any():
+            first, second = order[:-1][same], order[1:][same]  # equal ids stay in their order
+            at = int(second.argmin())
+            raise TableError(
+                f"column {show_name(name or '')} of {source} cannot be `id`: rows {first[at]:,} and "
+                f"{second[at]:,} (from 0) have the same; {count(int(same.sum()), 'row')} repeat an "
+                "id of an earlier row. Expected one id for each row."
+            )
 
 
 def take_weight(table: DataTable, name: str | None) -> NDArray[np.float64] | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from holdfast.tables.columns import (
     EMPTY,
     ColumnChoice,
+    DistinctIds,
     choose_columns,
     take_ids,
     take_weight,
@@ -38,7 +39,6 @@ class Dataset:
 
     Attributes
     ----------
-    source : str
     rows : ndarray of shape (n_used, n_columns), dtype float64
         Prepared.
     values : ndarray of shape (n_used, n_columns), dtype float64
@@ -50,11 +50,11 @@ class Dataset:
     id_name : str or None
     weight : ndarray of shape (n_used,), dtype float64, or None
     preparation : Preparation
-    first_row : int
-        Number of the first row in the file.
+    table : DataTable
+        The table, or a part of it.
     """
 
-    source: str
+    table: DataTable
     rows: NDArray[np.float64]
     values: NDArray[np.float64]
     used: NDArray[np.bool_]
@@ -62,7 +62,17 @@ class Dataset:
     id_name: str | None
     weight: NDArray[np.float64] | None
     preparation: Preparation
-    first_row: int = 0
+
+    @property
+    def first_row(self) -> int:
+        """Number of the first row in the file."""
+        return self.table.first_row
+
+    def check_ids(self) -> None:
+        """Refuse ids that occur twice."""
+        distinct = DistinctIds()
+        distinct.see(self.ids)
+        distinct.check(self.table.source, self.id_name)
 
 
 def prepare_table(
@@ -91,7 +101,7 @@ def prepare_table(
     preparation = _scale(preparation, spread, standardize, notify)
     weight = _check_weight(take_weight(table, choice.weights), choice.weights)
     return Dataset(
-        source=table.source,
+        table=table,
         rows=preparation.apply(kept),
         values=kept,
         used=used,
@@ -112,7 +122,7 @@ def prepare_parts(
 ) -> Preparation:
     """Find the preparation of a table that is read in parts: that of the whole table.
 
-    The first part decides which columns are numeric. Scales take a pass over all parts.
+    Parts have the types of the whole table. Scales take a pass over all parts.
 
     Parameters
     ----------
@@ -128,7 +138,7 @@ def prepare_parts(
         )
     first = next(open_parts(None), None)
     if first is None:
-        raise TableError("the table has no rows; expected at least one.")
+        raise TableError("there are columns but no rows; expected at least one row.")
     names = choose_columns(first, choice, notify)
     preparation = Preparation(names, missing)
     if not standardize:
@@ -165,7 +175,7 @@ def prepare_like(
         raise TableError(f"{table.source} has values too large for the scales of the model.")
     weight = take_weight(table, weights)
     return Dataset(
-        source=table.source,
+        table=table,
         rows=rows,
         values=values[used],
         used=used,
@@ -173,7 +183,6 @@ def prepare_like(
         id_name=id_name,
         weight=None if weight is None else weight[used],
         preparation=preparation,
-        first_row=table.first_row,
     )
 
 
@@ -200,7 +209,8 @@ def _find_columns(
             raise TableError(
                 f"{table.source} has no column {name!r}; it has {list_names(present)}."
             )
-    extra = [name for name in present if name not in {*names, *others}]
+    wanted = {*names, *others}
+    extra = [name for name in present if name not in wanted]
     if extra:
         notify(f"ignoring columns that the model does not use: {list_names(extra)}.")
     return table
@@ -256,7 +266,7 @@ def _check_gaps(
     if missing == "median":
         notify(f"{total}; filling them with the medians of their columns ({listed}).")
         return np.ones(values.shape[0], dtype=np.bool_)
-    if not complete.any() and table.fraction_read == 1.0 and not table.first_row:
+    if not complete.any() and table.whole:
         raise TableError(f"{table.source}: every row has missing values ({listed}).")
     notify(f"{total}; these rows are left out and get no labels ({listed}).")
     return complete

@@ -16,6 +16,7 @@ __all__ = [
     "explain_reading",
     "ignore",
     "list_names",
+    "show_name",
 ]
 
 Notify = Callable[[str], None]
@@ -78,9 +79,14 @@ def count(number: int, noun: str) -> str:
 
 def list_names(names: Sequence[str]) -> str:
     """Write names in one line, the first few of many."""
-    shown = ", ".join(names[:_MOST_NAMES])
+    shown = ", ".join(map(show_name, names[:_MOST_NAMES]))
     more = len(names) - _MOST_NAMES
     return shown if more <= 0 else f"{shown} and {more:,} more"
+
+
+def show_name(name: str) -> str:
+    """Write a name in one line: control characters, such as a newline, are spelled out."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
 
 
 def describe_reason(error: Exception) -> str:
@@ -136,5 +142,5 @@ def _rephrase(error: Exception) -> str:
     if "allow_pickle" in text or "pickled" in text.lower():
         return "it holds Python objects, not numbers. Save it as a numeric array."
     if "straddling object" in text:
-        return "a quoted value does not end, or a line is longer than 1 MB. Check the quotes."
+        return "a quoted value does not end, or a line is too long. Check the quotes."
     return text.rstrip(".") + "."

@@ -17,24 +17,27 @@ from holdfast.tables.errors import (
     MissingFile,
     Notify,
     TableError,
-    TextError,
+    count,
     describe_reason,
     explain_reading,
     ignore,
     list_names,
 )
-from holdfast.tables.text import (
-    TextFormat,
-    check_text,
-    choose_names,
-    read_text,
-    stream_text,
-)
+from holdfast.tables.guess import GuessedTypes, convert_text
+from holdfast.tables.text import TextFormat, choose_names, read_text, settle_format, stream_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["PART_ROWS", "DataTable", "TextFormat", "is_pandas_index", "read_parts", "read_table"]
+__all__ = [
+    "PART_ROWS",
+    "DataTable",
+    "TextFormat",
+    "find_kinds",
+    "is_pandas_index",
+    "read_parts",
+    "read_table",
+]
 
 PART_ROWS = 1 << 20
 """Rows that are read and worked on at a time; never changes a result."""
@@ -79,6 +82,10 @@ class DataTable:
         Number of the first row in the file.
     fraction_read : float
         Fraction of the file that is read with this part.
+    written : pyarrow.Table or None
+        Of a text file, all columns as they are written; None for other files, whose `data` are.
+    whole : bool
+        Whether this is all of the table.
     """
 
     source: str
@@ -86,12 +93,16 @@ class DataTable:
     named: bool
     first_row: int = 0
     fraction_read: float = 1.0
+    written: "pa.Table | None" = None
+    whole: bool = True
 
 
 def read_table(
     path: str,
     text: TextFormat | None = None,
     *,
+    exact: tuple[str | None, ...] = (),
+    keep_written: bool = False,
     notify: Notify = ignore,
     progress: ProgressOption = False,
 ) -> DataTable:
@@ -104,11 +115,16 @@ def read_table(
         input.
     text : TextFormat, default=None
         How a text file is written; None is the usual format.
+    exact : tuple of str or None, default=()
+        Columns of text files that stay text, as they are written, such as ids.
+    keep_written : bool, default=False
+        Whether to keep all columns of a text file as they are written, too.
     notify : callable, default=ignore
     progress : bool or Listener, default=False
     """
     text = text or TextFormat()
     source = "standard input" if path == "-" else path
+    written = None
     with _open(path) as file:
         kind, head = _recognize(path, source, file)
         size = file.seek(0, io.SEEK_END)
@@ -118,10 +134,15 @@ def read_table(
             explain_reading(source),
         ):
             whole = file if kind == "npy" else _load(file, size, shown)
-            data = _read_whole(kind, whole, head, source, text)
+            if kind in _TEXT:
+                written, decimal = _read_text(kind, whole, head, source, text, notify)
+                data = _guess_and_convert(written, decimal, exact)
+            else:
+                data = _read_binary(kind, whole, source)
     data = _drop_index(data, source, notify)
     _check_shape(data, source, kind)
-    return DataTable(source, data, _is_named(kind, text))
+    kept = written if keep_written else None
+    return DataTable(source, data, _is_named(kind, text), written=kept)
 
 
 def read_parts(
@@ -129,11 +150,13 @@ def read_parts(
     text: TextFormat | None = None,
     *,
     columns: tuple[str, ...] | None = None,
-    exact: tuple[str, ...] = (),
+    exact: tuple[str | None, ...] = (),
+    kinds: dict[str, str] | None = None,
     part_rows: int = PART_ROWS,
+    keep_written: bool = False,
     notify: Notify = ignore,
 ) -> Iterator[DataTable]:
-    """Read a table in parts of at most `part_rows` rows.
+    """Read a table in parts of at most `part_rows` rows, with the types of the whole table.
 
     Parameters
     ----------
@@ -142,28 +165,65 @@ def read_parts(
     text : TextFormat, default=None
     columns : tuple of str, default=None
         Columns to read; None for all.
-    exact : tuple of str, default=()
-        Columns of text files that keep the type of their first values. Other numbers become
-        doubles, since an integer may be followed by a fraction.
+    exact : tuple of str or None, default=()
+        As for `read_table`.
+    kinds : dict of str to str, default=None
+        From `find_kinds`, which otherwise reads the file once more.
     part_rows : int, default=1048576
+    keep_written : bool, default=False
+        As for `read_table`.
     notify : callable, default=ignore
     """
     text = text or TextFormat()
+    kinds = find_kinds(path, text, notify=notify) if kinds is None else kinds
+    first_row = 0
+    for number, (kind, batch, decimal, fraction) in enumerate(
+        _read_batches(path, text, columns, part_rows)
+    ):
+        part = _drop_index(batch, path, notify if number == 0 else ignore)
+        if number == 0:
+            _check_names(part, path)
+        if part.num_rows:
+            written = part if kind in _TEXT and keep_written else None
+            with explain_reading(path):
+                if kind in _TEXT:
+                    kept = tuple(name for name in exact if name is not None)
+                    part = convert_text(part, kinds, decimal, kept)
+            named = _is_named(kind, text)
+            yield DataTable(path, part, named, first_row, fraction, written, whole=False)
+        first_row += part.num_rows
+
+
+def find_kinds(
+    path: str, text: TextFormat | None = None, notify: Notify = ignore
+) -> dict[str, str]:
+    """Find what the columns of a text file hold, by all their values; empty for other files."""
+    text = text or TextFormat()
+    guessed: GuessedTypes | None = None
+    for kind, part, decimal, _ in _read_batches(path, text, None, PART_ROWS, notify):
+        if kind not in _TEXT:
+            return {}
+        guessed = guessed or GuessedTypes(decimal)
+        _check_names(part, path)
+        guessed.see(part)
+    return {} if guessed is None else guessed.kinds()
+
+
+def _read_batches(
+    path: str,
+    text: TextFormat,
+    columns: tuple[str, ...] | None,
+    part_rows: int,
+    notify: Notify = ignore,
+) -> "Iterator[tuple[str, pa.Table, str, float]]":
+    """Kind of a file, parts of it, its decimal point, and the fraction that is read."""
     if path == "-":
         raise TableError("standard input cannot be read in parts; give a file.")
     with _open(path, whole=False) as file:
         kind, head = _recognize(path, path, file)
         file.seek(0)
         with explain_reading(path):
-            first_row = 0
-            batches = _stream(kind, file, head, path, text, columns, exact, part_rows)
-            for number, (batch, fraction) in enumerate(batches):
-                part = _drop_index(batch, path, notify if number == 0 else ignore)
-                if number == 0:
-                    _check_names(part, path)
-                if part.num_rows:
-                    yield DataTable(path, part, _is_named(kind, text), first_row, fraction)
-                first_row += part.num_rows
+            yield from _stream(kind, file, head, path, text, columns, part_rows, notify)
 
 
 def is_pandas_index(name: str) -> bool:
@@ -252,22 +312,37 @@ def _unpack(kind: str, file: Any, head: bytes, source: str) -> tuple[str, Any, b
     return "tsv" if ".tsv" in source.lower() else "csv", plain, head
 
 
-def _read_whole(kind: str, file: Any, head: bytes, source: str, text: TextFormat) -> "pa.Table":
+def _read_binary(kind: str, file: Any, source: str) -> "pa.Table":
     if kind == "npy":
         return _to_table(_load_array(lambda: _numpy().load(file, allow_pickle=False), source))
     if kind == "parquet":
         import pyarrow.parquet as pq
 
+        _check_names(pq.read_schema(file).empty_table(), source)
+        file.seek(0)
         return pq.read_table(file)
-    if kind == "arrow":
-        found = _open_arrow(file).read_all()
-        found.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
-        return found
+    found = _open_arrow(file).read_all()
+    found.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
+    return found
+
+
+def _read_text(
+    kind: str, file: Any, head: bytes, source: str, text: TextFormat, notify: Notify
+) -> "tuple[pa.Table, str]":
+    """Read a text file as it is written; also return the decimal point of its numbers."""
     packed = kind == "gzip"
     kind, file, head = _unpack(kind, file, head, source)
-    check_text(head, source, text, kind == "tsv")
-    file = _decompress(file) if packed else file
-    return read_text(file, source, text, tabs=kind == "tsv")
+    settled = settle_format(head, source, text, kind == "tsv", notify)
+    return read_text(_decompress(file) if packed else file, source, settled), settled.decimal or "."
+
+
+def _guess_and_convert(
+    written: "pa.Table", decimal: str, exact: tuple[str | None, ...]
+) -> "pa.Table":
+    guessed = GuessedTypes(decimal)
+    guessed.see(written)
+    kept = tuple(name for name in exact if name is not None)
+    return convert_text(written, guessed.kinds(), decimal, kept)
 
 
 def _stream(
@@ -277,27 +352,29 @@ def _stream(
     source: str,
     text: TextFormat,
     columns: tuple[str, ...] | None,
-    exact: tuple[str, ...],
     part_rows: int,
-) -> "Iterator[tuple[pa.Table, float]]":
+    notify: Notify,
+) -> "Iterator[tuple[str, pa.Table, str, float]]":
     """Parts of a file, and the fraction of the file that is read after each."""
     import pyarrow as pa
 
     batches: Iterator[tuple[Any, float]]
+    decimal = "."
     if kind in _TEXT:
         size = file.seek(0, io.SEEK_END)
         file.seek(0)
         kind, plain, head = _unpack(kind, file, head, source)
-        check_text(head, source, text, kind == "tsv")
-        parts = stream_text(plain, source, text, kind == "tsv", columns, exact)
+        settled = settle_format(head, source, text, kind == "tsv", notify)
+        decimal = settled.decimal or "."
+        parts = stream_text(plain, source, settled, columns)
         batches = ((part, min(file.tell() / size, 1.0)) for part in parts)
     else:
         reader = {"parquet": _stream_parquet, "arrow": _stream_arrow, "npy": _stream_array}[kind]
         batches = reader(file, source, columns, part_rows)
     for batch, fraction in batches:
-        table = pa.Table.from_batches([batch])
+        table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
         for start in range(0, max(table.num_rows, 1), part_rows):
-            yield table.slice(start, part_rows), fraction
+            yield kind, table.slice(start, part_rows), decimal, fraction
 
 
 def _stream_parquet(
@@ -308,18 +385,24 @@ def _stream_parquet(
     # Not by pyarrow.dataset, which decodes whole row groups, and these may be as large as the file;
     # pre_buffer would do the same.
     with pq.ParquetFile(file, pre_buffer=False) as opened:
-        chosen = choose_names(source, columns, opened.schema_arrow.names)
+        chosen = _choose_distinct(opened.schema_arrow, source, columns)
         done, total = 0, max(opened.metadata.num_rows, 1)
         for batch in opened.iter_batches(part_rows, columns=chosen, use_threads=False):
             done += batch.num_rows
             yield batch, done / total
 
 
+def _choose_distinct(schema: Any, source: str, columns: tuple[str, ...] | None) -> list[str]:
+    """Choose columns by name; a name that several have would choose all of them."""
+    _check_names(schema.empty_table(), source)
+    return choose_names(source, columns, schema.names)
+
+
 def _stream_arrow(
     file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
 ) -> Iterator[tuple[Any, float]]:
     opened = _open_arrow(file)
-    chosen = choose_names(source, columns, opened.schema.names)
+    chosen = _choose_distinct(opened.schema, source, columns)
     if hasattr(opened, "num_record_batches"):  # a file, not a stream
         n_batches = opened.num_record_batches
         batches = ((opened.get_batch(i), (i + 1) / n_batches) for i in range(n_batches))
@@ -340,7 +423,7 @@ def _stream_array(
         part = _to_table(array[start : start + part_rows])
         chosen = part.select(choose_names(source, columns, part.column_names))
         done = (start + part_rows) / max(array.shape[0], 1)
-        yield chosen.combine_chunks().to_batches()[0], min(done, 1.0)
+        yield chosen, min(done, 1.0)
 
 
 def _open_arrow(file: Any) -> Any:
@@ -406,15 +489,17 @@ def _check_names(data: "pa.Table", source: str) -> None:
 
 
 def _check_shape(data: "pa.Table", source: str, kind: str) -> None:
-    import pyarrow as pa
-
     _check_names(data, source)
     if data.num_rows == 0:
-        raise TableError(
-            f"{source} has a header of {data.num_columns} columns but no rows; expected at least "
-            "one row. If the first line is a row, add `no_header`."
+        raise _without_rows(source, data.num_columns, kind)
+
+
+def _without_rows(source: str, n_columns: int, kind: str) -> TableError:
+    if kind not in _TEXT:
+        return TableError(
+            f"{source} has {count(n_columns, 'column')} but no rows; expected at least one row."
         )
-    if kind in _TEXT:
-        broken = [f.name for f in data.schema if pa.types.is_binary(f.type)]
-        if broken:
-            raise TextError.of_encoding(f"{source} is not UTF-8 (column {list_names(broken)}).")
+    return TableError(
+        f"{source} has a header of {count(n_columns, 'column')} but no rows; expected at least one "
+        "row. If the first line is a row, add `no_header`."
+    )

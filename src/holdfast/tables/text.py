@@ -1,17 +1,23 @@
 """CSV and its relatives -> Arrow tables, whole or in parts."""
 
+import codecs
+import csv
+import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.tables.errors import TableError, TextError, list_names
+from holdfast.tables.errors import Notify, TableError, TextError, ignore, list_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TextFormat", "check_text", "choose_names", "read_text", "stream_text"]
+__all__ = ["TextFormat", "choose_names", "read_text", "settle_format", "stream_text"]
 
-_BLOCK_BYTES = 1 << 24  # of a file that is read in parts; the first block decides the types
+_BLOCK_BYTES = 1 << 24  # of a file that is read in parts
+_SMALL_BLOCK = 1 << 20  # of one that is read at once, by several threads
+_LARGEST_BLOCK = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -21,24 +27,26 @@ class TextFormat:
     Attributes
     ----------
     separator : str or None
-        Between columns, one character or "tab". None is a tab for .tsv files, else a comma.
-    decimal : str
-        Decimal point of numbers.
+        Between columns, one character or "tab". None is a tab for .tsv files; in others it is found
+        in the first line: a comma or, where there is none, a semicolon, a tab or "|".
+    decimal : str or None
+        Decimal point of numbers. None is a point; where commas do not separate columns, it is the
+        comma if the first lines have numbers such as 1,5 and none such as 1.5.
     encoding : str
     header : bool
         Whether the first line names the columns. Otherwise they are column_0, column_1, ...
     """
 
     separator: str | None = None
-    decimal: str = "."
+    decimal: str | None = None
     encoding: str = "utf-8"
     header: bool = True
 
 
-def check_text(head: bytes, source: str, text: TextFormat, tabs: bool) -> None:
-    """Check the format, and the first bytes of a file against it."""
-    import codecs
-
+def settle_format(
+    head: bytes, source: str, text: TextFormat, tabs: bool, notify: Notify = ignore
+) -> TextFormat:
+    """Check the format against the first bytes of a file, and find what it leaves open."""
     try:
         codecs.lookup(text.encoding)
     except LookupError:
@@ -53,75 +61,130 @@ def check_text(head: bytes, source: str, text: TextFormat, tabs: bool) -> None:
             "If it is UTF-16, convert it to UTF-8, or use `holdfast fit --chunked --encoding "
             "utf-16`; otherwise check how it was made.",
         )
-    _check_header(head, source, text, _choose_separator(text, tabs))
+    lines = head.decode(text.encoding, errors="replace").lstrip("\ufeff").splitlines()
+    separator = {"\\t": "\t", "tab": "\t"}.get(text.separator or "", text.separator)
+    if separator is None:
+        separator = "\t" if tabs else _find_separator(lines[0] if lines else "")
+    decimal = text.decimal or _find_decimal(lines[1 if text.header else 0 :], separator)
+    for name, value in (("separator", separator), ("decimal", decimal)):
+        if len(value) != 1 or not value.isascii() or value in '"\r\n':
+            raise TableError(f"`{name}` must be one ASCII character; got {value!r}.")
+    if (text.separator is None and not tabs and separator != ",") or (
+        text.decimal is None and decimal != "."
+    ):
+        written = "tabs" if separator == "\t" else repr(separator)
+        commas = " and numbers have decimal commas" if decimal == "," else ""
+        notify(f"{source}: columns are separated by {written}{commas}.")
+    return TextFormat(separator, decimal, text.encoding, text.header)
 
 
-def read_text(file: Any, source: str, text: TextFormat, tabs: bool) -> "pa.Table":
-    """Read a whole text file."""
-    from pyarrow import csv
+def _find_separator(line: str) -> str:
+    bare = re.sub(r'"[^"]*"', "", line)
+    return next((other for other in (",", ";", "\t", "|") if other in bare), ",")
 
-    separator = _choose_separator(text, tabs)
-    parse, convert = _options(text, separator)
 
-    def read(use_threads: bool) -> "pa.Table":
-        how = csv.ReadOptions(
+def _find_decimal(lines: list[str], separator: str) -> str:
+    if separator == ",":
+        return "."
+    values = [v.strip(' "') for line in lines[:1000] for v in line.split(separator)]
+    commas = any(re.fullmatch(r"-?\d+,\d+", value) for value in values)
+    points = any(re.fullmatch(r"-?\d+\.\d+", value) for value in values)
+    return "," if commas and not points else "."
+
+
+def read_text(file: Any, source: str, text: TextFormat) -> "pa.Table":
+    """Read a whole text file of a settled format; every value stays as it is written."""
+    from pyarrow import csv as arrow_csv
+
+    block, names, raw = _read_names(file, source, text)
+
+    def read(use_threads: bool, block_size: int) -> "pa.Table":
+        file.seek(0)
+        how = arrow_csv.ReadOptions(
             encoding=text.encoding,
             autogenerate_column_names=not text.header,
             use_threads=use_threads,
+            block_size=block_size,
         )
-        return csv.read_csv(file, read_options=how, parse_options=parse, convert_options=convert)
+        parse, convert = _options(text, raw)
+        return arrow_csv.read_csv(
+            file, read_options=how, parse_options=parse, convert_options=convert
+        )
 
     try:
-        table = read(use_threads=True)
+        table = read(True, block)
     except ValueError as error:
-        if "Expected" not in str(error):
+        if "straddling" in str(error):  # a line longer than a block: all is one block
+            table = read(True, _LARGEST_BLOCK)
+        elif "Expected" in str(error):
+            table = read(False, block)  # fails again, and then knows the line
+        else:
             raise
-        file.seek(0)
-        table = read(use_threads=False)  # fails again, and then knows the line
-    if not text.header:
-        table = table.rename_columns([f"column_{j}" for j in range(table.num_columns)])
+    table = table.rename_columns(names)
     _check_quotes(table, source)
     return table
 
 
 def stream_text(
-    file: Any,
-    source: str,
-    text: TextFormat,
-    tabs: bool,
-    columns: tuple[str, ...] | None,
-    exact: tuple[str, ...],
+    file: Any, source: str, text: TextFormat, columns: tuple[str, ...] | None
 ) -> "Iterator[pa.RecordBatch]":
-    """Read a text file in parts, numbers as doubles except in the columns `exact`."""
-    from pyarrow import csv
+    """Read a text file of a settled format in parts; every value stays as it is written."""
+    from pyarrow import csv as arrow_csv
 
-    separator = _choose_separator(text, tabs)
-    how = {
-        "encoding": text.encoding,
-        "block_size": _BLOCK_BYTES,
-        "use_threads": False,  # so that errors know the line
-    }
-    first = csv.ReadOptions(autogenerate_column_names=not text.header, **how)
-    parse, convert = _options(text, separator)
-    with csv.open_csv(_Lent(file), first, parse, convert) as reader:
-        found = reader.schema
-    file.seek(0)
-    names = found.names if text.header else [f"column_{j}" for j in range(len(found.names))]
-    types, chosen = None, None
+    block, names, raw = _read_names(file, source, text)
+    chosen, included = names, None
     if len(set(names)) == len(names):  # otherwise, whoever reads the parts will tell
-        types = _choose_types(names, found.types, exact)
         chosen = choose_names(source, columns, names)
-    read = csv.ReadOptions(column_names=None if text.header else names, **how)
-    parse, convert = _options(text, separator, types, chosen)
-    with csv.open_csv(file, read, parse, convert) as reader:
+        written = dict(zip(names, raw if text.header else names, strict=True))
+        included = [written[name] for name in chosen] if columns is not None else None
+    how = arrow_csv.ReadOptions(
+        column_names=None if text.header else names,
+        encoding=text.encoding,
+        block_size=max(block, _BLOCK_BYTES),
+        use_threads=False,  # so that errors know the line
+    )
+    parse, convert = _options(text, raw if text.header else names, included)
+    with arrow_csv.open_csv(file, how, parse, convert) as reader:
         for batch in reader:
+            batch = batch.rename_columns(chosen)
             _check_quotes(batch, source)
             yield batch
 
 
+def _read_names(file: Any, source: str, text: TextFormat) -> tuple[int, list[str], list[str]]:
+    """Return a size of blocks that holds the header, the names of columns, and these as written.
+
+    Blanks around names, as after the commas of "a, b", are no part of them.
+    """
+    file.seek(0)
+    decode = codecs.getincrementaldecoder(text.encoding)().decode
+    head, size, raw = "", 0, None
+    while raw is None:
+        part = bytes(file.read(_SMALL_BLOCK))
+        size += len(part)
+        head += decode(part, final=not part)
+        raw = _first_record(head, source, text, whole=not part)
+    file.seek(0)
+    block = min(max(_SMALL_BLOCK, 8 * size if size > _SMALL_BLOCK else 0), _LARGEST_BLOCK)
+    if not text.header:
+        return block, [f"column_{j}" for j in range(len(raw))], [f"f{j}" for j in range(len(raw))]
+    return block, [name.strip() for name in raw], raw
+
+
+def _first_record(head: str, source: str, text: TextFormat, whole: bool) -> list[str] | None:
+    """Split the first line that is not empty; None if `head` may not hold all of it."""
+    lines = io.StringIO(head.lstrip("\ufeff"), newline="")
+    try:
+        record = next(filter(None, csv.reader(lines, delimiter=text.separator or ",")), [])
+    except csv.Error as error:
+        raise TableError(f"{source} cannot be read: its header is damaged ({error}).") from None
+    return record if whole or lines.tell() < len(head) - 1 else None
+
+
 def choose_names(source: str, columns: tuple[str, ...] | None, present: list[str]) -> list[str]:
     """List the columns to read, all of which must be there; None for all."""
-    absent = [repr(name) for name in columns or () if name not in present]
+    there = set(present)
+    absent = [repr(name) for name in columns or () if name not in there]
     if absent:
         raise TableError(
             f"{source} has no column {list_names(absent)}; it has {list_names(present)}."
@@ -129,57 +192,19 @@ def choose_names(source: str, columns: tuple[str, ...] | None, present: list[str
     return present if columns is None else list(columns)
 
 
-def _choose_types(
-    names: list[str], types: "list[pa.DataType]", exact: tuple[str, ...]
-) -> "dict[str, pa.DataType]":
-    import pyarrow as pa
-
-    return {
-        name: pa.float64()
-        for name, kind in zip(names, types, strict=True)
-        if name not in exact and (pa.types.is_integer(kind) or pa.types.is_floating(kind))
-    }
-
-
-class _Lent:
-    """A file that stays open when a reader of its first part is closed."""
-
-    closed = False
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def read(self, size: int = -1) -> bytes:
-        found: bytes = self._file.read(size)
-        return found
-
-    def close(self) -> None:
-        pass
-
-
-def _choose_separator(text: TextFormat, tabs: bool) -> str:
-    separator = text.separator or ("\t" if tabs else ",")
-    separator = {"\\t": "\t", "tab": "\t"}.get(separator, separator)
-    for name, value in (("separator", separator), ("decimal", text.decimal)):
-        if len(value) != 1 or not value.isascii() or value in '"\r\n':
-            raise TableError(f"`{name}` must be one ASCII character; got {value!r}.")
-    return separator
-
-
 def _options(
-    text: TextFormat,
-    separator: str,
-    types: "dict[str, pa.DataType] | None" = None,
-    chosen: list[str] | None = None,
+    text: TextFormat, names: list[str], included: list[str] | None = None
 ) -> tuple[Any, Any]:
-    from pyarrow import csv
+    """Parse by the format, and leave the named columns as text."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
 
-    parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    convert = csv.ConvertOptions(
-        decimal_point=text.decimal,
-        strings_can_be_null=True,
-        column_types=types,
-        include_columns=chosen,
+    assert text.separator is not None
+    parse = arrow_csv.ParseOptions(delimiter=text.separator, newlines_in_values=True)
+    convert = arrow_csv.ConvertOptions(
+        strings_can_be_null=False,
+        column_types=dict.fromkeys(names, pa.string()),
+        include_columns=included,
     )
     return parse, convert
 
@@ -197,19 +222,3 @@ def _check_quotes(table: Any, source: str) -> None:
                     f"{source}: a quote opens in the last row of column {table.schema.names[j]} "
                     "and never closes. Check the quotes."
                 )
-
-
-def _check_header(head: bytes, source: str, text: TextFormat, separator: str) -> None:
-    """Refuse what is one column only because another character separates."""
-    line = head.decode(text.encoding, errors="replace").lstrip("\ufeff").splitlines()[0]
-    if not text.header or separator in line:
-        return
-    for other, written in ((";", ";"), ("\t", "tab"), ("|", "|"), (",", ",")):
-        if other in line:
-            raise TextError(
-                f"{source} has one column, called {line[:60]!r}: its columns seem to be separated "
-                f"by {written!r}.",
-                f"Add `separator={written!r}`"
-                + (" (and `decimal=','` if numbers look like 1,5)." if other == ";" else "."),
-                "Separate them by commas, or use `holdfast fit --chunked --separator`.",
-            )
