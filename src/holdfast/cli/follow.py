@@ -248,9 +248,10 @@ def _read(
     from holdfast.tables.dataset import prepare_like
     from holdfast.tables.read import read_table
 
-    with console.progress(f"reading {data}") as progress:
-        table = read_table(data, read.text, notify=console.notice, progress=progress)
     source = table_of(model)
+    exact = (id, source.id_name)
+    with console.progress(f"reading {data}") as progress:
+        table = read_table(data, read.text, exact=exact, notify=console.notice, progress=progress)
     id = choose_id(id, source, table)
     if id is None and model.ids_ is not None:
         raise InputError(
