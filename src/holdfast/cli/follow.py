@@ -271,6 +271,11 @@ def _follow(
         raise InputError(
             "the model was saved without its rows (--no-rows), so it cannot be followed."
         )
+    if ids is not None and model.ids_ is not None and not set(ids) & set(model.ids_):
+        raise InputError(
+            f"no id of {dataset.table.source}, such as {ids[0]}, is in the model, which has ids such "
+            f"as {model.ids_[0]}; expected ids of the same rows."
+        )
     if "levels" not in options:
         most = model.hierarchy_.n_centers
         options = {**options, "levels": [k for k in table_of(model).cuts if k <= most]}
