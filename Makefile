@@ -20,6 +20,7 @@ EXTRAS_supply := supply
 EXTRAS_sbom := plot,cli,report,dask
 EXTRAS_bench := bench,plot,cli
 EXTRAS_frontier := bench,plot
+EXTRAS_drift := bench,plot
 EXTRAS_reproduce := reproduce,cli
 EXTRAS_fuzz := test
 
@@ -33,21 +34,24 @@ OLD_WARNINGS := -W default::DeprecationWarning -W default::FutureWarning
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser docs lint bench frontier reproduce fuzz oldest lock sbom clean
+.PHONY: help demo test browser docs lint bench frontier drift reproduce fuzz oldest lock sbom \
+	release-check clean
 
 help:
 	@echo "make demo       cluster the Wine data, compare methods, write demo-report.html"
 	@echo "make test       run all tests except those that need a browser"
 	@echo "make browser    test the report page in Chromium (installs it from system packages)"
 	@echo "make docs       build the documentation site; runs the examples and checks every link"
-	@echo "make lint       check style, types, licenses and known vulnerabilities"
+	@echo "make lint       check style, types, workflows, licenses and known vulnerabilities"
 	@echo "make bench      measure speed and memory relative to other clusterers"
 	@echo "make frontier   measure cost and movement of all methods on many data sets"
+	@echo "make drift      measure how much clusters move from release to release (ARGS=--quick for a first look)"
 	@echo "make reproduce  run the experiments of the paper into results/ (ARGS=--quick for a first look)"
 	@echo "make fuzz       run each fuzz target on new inputs for a minute (ARGS=\"--minutes 5\" for five)"
 	@echo "make oldest     run the main tests with the oldest versions of all dependencies"
 	@echo "make lock       update requirements-dev.lock: versions and hashes for development"
 	@echo "make sbom       write sbom.cdx.json, the bill of materials of an installation"
+	@echo "make release-check  build sdist and wheel, compare them with the tree, use the wheel alone"
 	@echo "make clean      remove .venv and everything else that make creates"
 
 demo: $(VENV)/.ready-demo
@@ -76,6 +80,7 @@ lint: $(VENV)/.ready-lint
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m mypy
+	@$(VENV)/bin/zizmor --offline --no-progress --quiet .github/workflows
 	@$(RUN) supply/licences.py
 	@$(RUN) supply/audit.py
 
@@ -84,6 +89,9 @@ bench: $(VENV)/.ready-bench
 
 frontier: $(VENV)/.ready-frontier
 	@$(RUN) benchmarks/frontier/run.py $(ARGS)
+
+drift: $(VENV)/.ready-drift
+	@$(RUN) benchmarks/drift/run.py $(ARGS)
 
 reproduce: $(VENV)/.ready-reproduce
 	@$(VENV)/bin/holdfast reproduce $(ARGS)
@@ -107,6 +115,10 @@ sbom: $(VENV)/.ready-supply
 	@$(RUN) -m cyclonedx_py environment --pyproject pyproject.toml --mc-type library \
 		--output-reproducible --output-format JSON --output-file sbom.cdx.json $(ARGS) \
 		.venv-sbom/bin/python
+
+# ARGS="--tag v1.2.3" for the release itself; ARGS=--no-install builds and compares only.
+release-check: $(VENV)/.ready-supply
+	@$(RUN) supply/release_check.py $(ARGS)
 
 clean:
 	@rm -rf $(VENV) .venv-oldest .venv-sbom sbom.cdx.json build dist fuzz-failures .mypy_cache \

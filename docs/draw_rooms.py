@@ -35,6 +35,8 @@ def find_modules(source: Path) -> dict[str, Path]:
 def room_of(module: str) -> str:
     """``holdfast.grid.cells`` -> ``grid``; the paper's package is one room."""
     package, *inside = module.split(".")
+    if inside == ["__main__"]:
+        return "cli"  # `python -m holdfast` is the program under another name
     return inside[0] if package == "holdfast" and inside else package
 
 

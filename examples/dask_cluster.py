@@ -14,8 +14,9 @@ from distributed import Client, LocalCluster
 from holdfast import HierarchicalKMedian, distributed
 
 rng = np.random.default_rng(0)
-centers = rng.uniform(-10, 10, size=(60, 2))
-rows = centers[rng.integers(60, size=300_000)] + rng.normal(scale=0.6, size=(300_000, 2))
+grid = np.stack(np.meshgrid(np.arange(6.0), np.arange(4.0)), axis=-1).reshape(-1, 2)
+groups = grid + rng.uniform(-0.25, 0.25, size=grid.shape)
+rows = groups[rng.integers(24, size=300_000)] + rng.normal(scale=0.12, size=(300_000, 2))
 X = da.from_array(rows, chunks=(37_500, -1))
 
 # %%
@@ -27,12 +28,12 @@ with (
     ) as here,
     Client(here),
 ):
-    model = distributed.fit(HierarchicalKMedian(60), X)
+    model = distributed.fit(HierarchicalKMedian(24), X)
     labels = distributed.predict(model, X)
-    sizes = da.bincount(labels, minlength=60).compute()
+    sizes = da.bincount(labels, minlength=24).compute()
     labels = labels.compute()
 
-alone = HierarchicalKMedian(60).fit(rows)
+alone = HierarchicalKMedian(24).fit(rows)
 assert np.array_equal(labels, alone.labels_)
 print(f"{X.numblocks[0]} partitions, {sizes.sum():,} rows, the labels of a local fit")
 
@@ -41,13 +42,12 @@ print(f"{X.numblocks[0]} partitions, {sizes.sum():,} rows, the labels of a local
 # clusters, and need not.
 
 parts = np.repeat(np.arange(X.numblocks[0]), 37_500)
-counts = np.zeros((X.numblocks[0], 60))
+counts = np.zeros((X.numblocks[0], 24))
 np.add.at(counts, (parts, labels), 1)
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
 left.scatter(*rows[::4].T, c=plt.cm.hsv((labels[::4] * 0.618034) % 1), s=0.6, linewidths=0)
-left.scatter(*model.cluster_centers_.T, c="black", s=9)
 left.set_axis_off()
-left.set_title("300,000 rows, 60 clusters")
+left.set_title("300,000 rows, 24 clusters")
 picture = right.imshow(counts, aspect="auto", cmap="viridis")
 right.set_xlabel("cluster")
 right.set_ylabel("partition")

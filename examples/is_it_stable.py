@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from holdfast import HierarchicalKMedian, average_sensitivity, cluster_stability
 
 X = StandardScaler().fit_transform(load_wine().data)
-K = 6
+K = 4
 clusterers = {
     "Ward": AgglomerativeClustering(),
     "KMeans": KMeans(n_init=1),

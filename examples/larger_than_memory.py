@@ -46,9 +46,9 @@ assert np.array_equal(model.labels_, again.labels_)
 
 capped = fit_chunks(HierarchicalKMedian(24), files, max_cells=5_000)
 figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), layout="constrained", sharex=True, sharey=True)
-for ax, fitted in zip(axes, (model, capped), strict=True):
+for ax, fitted, size in zip(axes, (model, capped), (1, 9), strict=True):
     color = plt.cm.hsv((fitted.labels_ * 0.618034) % 1.0)
-    ax.scatter(*fitted.rows_.T, c=color, s=1, linewidths=0, rasterized=True)
+    ax.scatter(*fitted.rows_.T, c=color, s=size, linewidths=0, rasterized=True)
     ax.set_title(f"{len(fitted.rows_):,} distinct rows or cells kept")
     ax.set_aspect("equal")
     ax.set_axis_off()

@@ -45,7 +45,9 @@ def licence_of(package: Distribution) -> str:
         if value.startswith("License :: ") and value != "License :: OSI Approved"
     )
     text = metadata.get("License", "").strip().partition("\n")[0]
-    stated = expression or classified or ("" if text.upper() == "UNKNOWN" else text)
+    # Some packages name the file instead of the licence.
+    named = "" if text.upper() in ("UNKNOWN", "LICENSE") else text
+    stated = expression or classified or named
     return stated or _title_of_file(package)
 
 

@@ -11,6 +11,8 @@ import licences
 import lock
 import lower_bounds
 import pytest
+import release_check
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = (ROOT / "pyproject.toml").read_text()
@@ -66,15 +68,90 @@ def test_ci_runs_make_goals_at_both_ends():
     text = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
     for versions, goal in (("oldest", "oldest"), ("locked", "test"), ("newest", "test")):
         assert f"versions: {versions}, goal: {goal}," in text
-    goals = set(re.findall(r"run: make ([a-z]+)$", text, flags=re.MULTILINE))
-    goals |= set(re.findall(r"goal: ([a-z]+),", text))
-    makefile = (ROOT / "Makefile").read_text()
-    for goal in goals:
-        assert re.search(rf"^{goal}:", makefile, flags=re.MULTILINE), goal
     (oldest,) = re.findall(r'requires-python = ">=([\d.]+)"', PROJECT)
     assert f'python: "{oldest}"' in text
     for version in re.findall(r"Python :: (3\.\d+)", PROJECT):
         assert f'python: "{version}"' in text
+
+
+# Workflows, which cannot be run here: `make lint` runs zizmor on them, too.
+
+WORKFLOWS = {path.name: path for path in (ROOT / ".github" / "workflows").glob("*.yml")}
+
+
+def test_there_are_workflows():
+    assert WORKFLOWS.keys() == {"ci.yml", "docs.yml", "nightly.yml", "release.yml"}
+
+
+@pytest.mark.parametrize("name", sorted(WORKFLOWS))
+def test_workflows_name_make_goals_that_exist(name):
+    text = WORKFLOWS[name].read_text()
+    goals = set(re.findall(r"run: make ([a-z-]+)", text)) | set(re.findall(r"goal: (\w+),", text))
+    assert goals
+    makefile = (ROOT / "Makefile").read_text()
+    for goal in goals:
+        assert re.search(rf"^{goal}:", makefile, flags=re.MULTILINE), goal
+
+
+@pytest.mark.parametrize("name", sorted(WORKFLOWS))
+def test_workflows_pin_actions_and_start_without_permissions(name):
+    workflow = yaml.safe_load(WORKFLOWS[name].read_text())
+    assert workflow["permissions"] == {}
+    for job in workflow["jobs"].values():
+        assert job["timeout-minutes"] <= 60
+        assert job["permissions"]
+        for step in job["steps"]:
+            assert ("run" in step) != ("uses" in step)
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step.get("uses", "a@" + 40 * "0"))
+
+
+def test_paths_that_workflows_name_exist():
+    for path in set(re.findall(r"\btests/[\w/.]+", WORKFLOWS["ci.yml"].read_text())):
+        assert (ROOT / path).exists(), path
+
+
+def test_only_publishing_may_sign():
+    for name, path in WORKFLOWS.items():
+        for title, job in yaml.safe_load(path.read_text())["jobs"].items():
+            if "id-token" in job["permissions"]:
+                assert (name, title) in {
+                    ("release.yml", "build"), ("release.yml", "publish"), ("docs.yml", "publish")
+                }  # fmt: skip
+
+
+# Releases
+
+
+def test_everything_that_states_the_version_agrees():
+    version = tomllib.loads(PROJECT)["project"]["version"]
+    release_check.check_version(version, "")
+    release_check.check_version(version, f"v{version}")
+    with pytest.raises(AssertionError, match="the tag is v9"):
+        release_check.check_version(version, "v9")
+
+
+def test_a_release_needs_its_section_of_the_changelog():
+    release_check.check_changelog("## [Unreleased]\n", "1.2.3", released=False)
+    release_check.check_changelog("## [1.2.3] - 2030-01-02\n", "1.2.3", released=True)
+    with pytest.raises(AssertionError, match="rename"):
+        release_check.check_changelog("## [Unreleased]\n", "1.2.3", released=True)
+
+
+def test_the_conda_recipe_says_what_the_project_says():
+    recipe = yaml.safe_load((ROOT / "supply" / "conda" / "recipe.yaml").read_text())
+    project = tomllib.loads(PROJECT)["project"]
+    release_check.check_recipe(recipe, project)
+    recipe["requirements"]["run"][1] = "numpy >=1.0"
+    with pytest.raises(AssertionError, match="numpy >=1.0"):
+        release_check.check_recipe(recipe, project)
+
+
+def test_a_file_too_many_or_too_few_is_named():
+    release_check.compare("wheel", {"a"}, {"a"})
+    with pytest.raises(AssertionError, match="lacks.*b"):
+        release_check.compare("wheel", {"a"}, {"a", "b"})
+    with pytest.raises(AssertionError, match="has.*c"):
+        release_check.compare("wheel", {"a", "c"}, {"a"})
 
 
 # Licences
@@ -109,7 +186,8 @@ def test_permissive_licences_are_told_apart(licence, permissive):
 def test_a_package_without_a_licence_is_named(tmp_path, monkeypatch):
     folder = tmp_path / "bare-1.dist-info"
     folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: bare\nVersion: 1\n")
+    text = "Metadata-Version: 2.1\nName: bare\nVersion: 1\nLicense: LICENSE\n"
+    (folder / "METADATA").write_text(text)  # the name of a file is no licence
     package = PathDistribution(folder)
     assert licences.licence_of(package) == ""
     monkeypatch.setattr(licences, "needed_by", lambda extras: {"bare": package})

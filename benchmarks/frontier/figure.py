@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from data import LARGE, PAPER, Data
+from estimates import Figure
 from matplotlib.axes import Axes
 from methods import METHODS
 from report import FEW_KS, JUDGED_KS, MANY_KS, WANTED
-from summary import COST, FIVE, MOVED, ONE, Figure, Table
+from summary import COST, FIVE, MOVED, ONE, Table
 
 from holdfast_paper.label_dots import Dot, freeze_layout, label_dots
 from holdfast_paper.style import LOOKS, new_figure, save_figure, styled

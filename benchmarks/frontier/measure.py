@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from costs import cost_to_means
 from data import DATA, LARGE, Array
 from methods import METHODS
 from numpy.typing import NDArray
@@ -197,14 +198,6 @@ class Trial:
                 total[i] += kept.size - match_clusters(table).matched
         mean: list[float] = (total / len(removals)).tolist()
         return mean
-
-
-def cost_to_means(X: Array, labels: NDArray[Any]) -> float:
-    """Sum of the distances to the mean of each row's cluster: best medoids would take O(n^2)."""
-    _, label = np.unique(labels, return_inverse=True)
-    sizes = np.bincount(label)
-    means = np.stack([np.bincount(label, column) / sizes for column in X.T], axis=1)
-    return float(np.sqrt(((X - means[label]) ** 2).sum(axis=1)).sum())
 
 
 def _by_k(units: list[dict[str, list[float]]]) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 """The table of all figures -> frontier.md, frontier.csv, the pictures and docs/frontier.md."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from data import ALL_COLUMNS, DATA, LARGE, LARGE_KS, MADE, PAPER, RAW, Data
+from estimates import Figure, fill_marks, markdown_table, write_text
 from methods import METHODS
-from summary import COST, FIVE, MOVED, ONE, Figure, Table, format_table
-
-from holdfast._machine.files import write_whole
+from summary import COST, FIVE, MOVED, ONE, Table, format_table
 
 JUDGED_KS = (4, 8)
 FEW_KS, MANY_KS = LARGE_KS[:2], LARGE_KS[2:]
@@ -52,8 +51,8 @@ def write_report(folder: Path, table: Table) -> list[str]:
     from figure import draw_large, draw_small
 
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "frontier.csv", format_table(table))
-    _write(folder / "frontier.md", describe(table))
+    write_text(folder / "frontier.csv", format_table(table))
+    write_text(folder / "frontier.md", describe(table))
     names = ["frontier.csv", "frontier.md"]
     if table.select(PAPER):
         draw_small(folder, table)
@@ -66,12 +65,7 @@ def write_report(folder: Path, table: Table) -> list[str]:
 
 def fill_docs(path: Path, table: Table) -> None:
     """Write the main tables between the marks of docs/frontier.md."""
-    text = path.read_text()
-    start, end = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
-    parts = [part.replace("\n## ", "\n### ") for part in _list_parts(table)]
-    parts = [f"#{part}" if part.startswith("## ") else part for part in parts]
-    filled = text[:start] + "\n\n" + "\n\n".join(parts) + "\n\n" + text[end:]
-    _write(path, filled)
+    fill_marks(path, MARKS, _list_parts(table))
 
 
 def describe(table: Table) -> str:
@@ -114,7 +108,7 @@ def _chosen_table() -> str:
         found.setdefault(data.chosen_on, []).append(data.name)
     lines = [[what or "nothing: they judge", "; ".join(names)] for what, names in found.items()]
     lines.sort(key=lambda line: line[0].startswith("nothing"))
-    return _format_table(["chosen on them", "data"], lines, text=2)
+    return markdown_table(["chosen on them", "data"], lines, text=2)
 
 
 def _average_table(table: Table, data: Sequence[Data]) -> str:
@@ -123,8 +117,8 @@ def _average_table(table: Table, data: Sequence[Data]) -> str:
     for name in table.list_methods(data):
         averages = [table.average(data, name, q, JUDGED_KS) for q in TITLES]
         pooled = [f"{table.pooled(data, name, q, JUDGED_KS):.2f}" for q in (ONE, FIVE)]
-        lines.append([_mark(name), _precise(averages[0]), *map(str, averages[1:]), *pooled])
-    return _format_table(header, lines)
+        lines.append([_mark(name), averages[0].precise, *map(str, averages[1:]), *pooled])
+    return markdown_table(header, lines)
 
 
 def _large_table(table: Table, data: Sequence[Data]) -> str:
@@ -133,9 +127,9 @@ def _large_table(table: Table, data: Sequence[Data]) -> str:
     for name in table.list_methods(data):
         moved = [table.average(data, name, MOVED, ks, relative=False) for ks in (FEW_KS, MANY_KS)]
         ratio = table.average(data, name, MOVED, LARGE_KS)
-        cost = _precise(table.average(data, name, COST, LARGE_KS))
+        cost = table.average(data, name, COST, LARGE_KS).precise
         lines.append([_mark(name), cost, *map(str, moved), str(ratio)])
-    return _format_table([*header, "movement / bisecting"], lines)
+    return markdown_table([*header, "movement / bisecting"], lines)
 
 
 def _judge_small(table: Table) -> str:
@@ -145,12 +139,12 @@ def _judge_small(table: Table) -> str:
             seven = table.average(table.select(PAPER), method, quantity, JUDGED_KS)
             rest = table.average(table.select(PAPER, judging=True), method, quantity, JUDGED_KS)
             what = f"{_TITLE[method]}: {TITLES[quantity]}, the paper's seven"
-            lines.append([what, _precise(seven), _precise(rest), *_judge(seven, limit, aim)])
+            lines.append([what, seven.precise, rest.precise, *_judge(seven, limit, aim)])
     if data := _judging(table, ALL_COLUMNS):
         value = table.average(data, "means", ONE, JUDGED_KS)
         what = f"{_TITLE['means']}: {TITLES[ONE]}, all columns"
-        lines.append([what, "", _precise(value), *_judge(value, ONE_ROW_WANTED, None)])
-    return _format_table(
+        lines.append([what, "", value.precise, *_judge(value, ONE_ROW_WANTED, None)])
+    return markdown_table(
         ["figure", "average", "without data chosen on", "wanted", "aim", "met"], lines
     )
 
@@ -169,9 +163,9 @@ def _judge_large(table: Table, data: Sequence[Data]) -> str:
         ("movement / bisecting, mean", table.average(data, "means", MOVED, LARGE_KS), 0.45, 0.25),
     ]
     lines = [
-        [what, _precise(value), *_judge(value, wanted, aim)] for what, value, wanted, aim in listed
+        [what, value.precise, *_judge(value, wanted, aim)] for what, value, wanted, aim in listed
     ]
-    return _format_table(["means, large data that judge", "figure", "wanted", "aim", "met"], lines)
+    return markdown_table(["means, large data that judge", "figure", "wanted", "aim", "met"], lines)
 
 
 def _judge(figure: Figure, wanted: float, aim: float | None) -> list[str]:
@@ -211,7 +205,7 @@ def _list_better(table: Table) -> str:
         "k = 4 and 8 (large data: all four k). Differences may be smaller than their standard errors."
     )
     header = ["data", "better than means", "better than medoids"]
-    return f"{how}\n\n{_format_table(header, lines, text=3)}"
+    return f"{how}\n\n{markdown_table(header, lines, text=3)}"
 
 
 def _data_table(table: Table, everything: Sequence[Data]) -> str:
@@ -228,7 +222,7 @@ def _data_table(table: Table, everything: Sequence[Data]) -> str:
                 shown.append(f"{mean:.2f}" if known else "-")
             line.append(" / ".join(shown))
         lines.append(line)
-    return _format_table(["data", *map(_mark, names)], lines)
+    return markdown_table(["data", *map(_mark, names)], lines)
 
 
 def _large_data_table(table: Table, large: Sequence[Data]) -> str:
@@ -241,17 +235,7 @@ def _large_data_table(table: Table, large: Sequence[Data]) -> str:
             entry = table.entries[data.name, name, LARGE_KS[0]]
             shape = f"{data.name}, {entry.rows:,} x {entry.columns}"
             lines.append([shape, _mark(name), ", ".join(costs), ", ".join(moved)])
-    return f"{how}\n\n{_format_table(['data', 'method', 'cost', 'movement'], lines, text=2)}"
-
-
-def _format_table(header: list[str], lines: Iterable[list[str]], text: int = 1) -> str:
-    """Return a Markdown table; the first `text` columns are text, the others numbers."""
-    rule = ["---"] * text + ["---:"] * (len(header) - text)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [header, rule, *lines])
-
-
-def _precise(figure: Figure) -> str:
-    return f"{figure.value:.3f} ± {figure.error:.3f}" if figure.known else "-"
+    return f"{how}\n\n{markdown_table(['data', 'method', 'cost', 'movement'], lines, text=2)}"
 
 
 def _mark(name: str) -> str:
@@ -267,7 +251,3 @@ def _name_missing(table: Table) -> str:
     present = {data.name for data in table.select()}
     missing = [data.name for data in DATA if data.name not in present]
     return f" **Not measured: {'; '.join(missing)}.**" if missing else ""
-
-
-def _write(path: Path, text: str) -> None:
-    write_whole(path, lambda file: file.write(text.encode()))

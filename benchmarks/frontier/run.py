@@ -5,24 +5,20 @@ a data set and a method, is stored at once: after an interruption the same comma
 """
 
 import argparse
-import importlib.util
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # for inputs
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # for what the benchmarks share
 
 from data import DATA, LARGE
-from joblib import effective_n_jobs
 from measure import FULL, QUICK, Cell, Effort, measure_cell
 from methods import METHODS, Method, installed
 from report import fill_docs, write_report
+from resumable import INTERRUPTED, add_options, name_missing, open_store, parse_names, run_stored
 from summary import read_table, tabulate
 
-from holdfast import __version__
-from holdfast._machine.progress import Progress
-from holdfast_paper.cells import CellStore, run_cells
 from holdfast_paper.datasets import DatasetNotAvailable
 
 HERE = Path(__file__).resolve().parent
@@ -30,37 +26,18 @@ WORK = HERE.parent / "work" / "frontier"
 DOCS = HERE.parents[1] / "docs" / "frontier.md"
 PACKAGES = ("fastcluster", "kmedoids", "matplotlib")
 PARTS = ("small", "large", "all")
-INTERRUPTED = 130
 LARGE_ROWS = 5000
 
 
 def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", choices=PARTS, default="all", help="which data (default: all)")
-    parser.add_argument("--quick", action="store_true", help="few seeds, removals and rows")
     parser.add_argument(
         "--optional", action="store_true", help="also EVoC and fast_hdbscan, which take far longer"
     )
-    parser.add_argument("--data", default="", metavar="NAME;...", help="only these, no report")
-    parser.add_argument("--methods", default="", metavar="NAME;...", help="only these, no report")
-    parser.add_argument(
-        "--update", action="store_true", help="report, with the rest as frontier.csv has it"
-    )
-    parser.add_argument(
-        "--report", action="store_true", help="measure nothing: report what frontier.csv has"
-    )
-    parser.add_argument("--jobs", type=int, default=-1, help="processes; all cores by default")
-    parser.add_argument("--fresh", action="store_true", help="discard stored cells")
-    parser.add_argument("--output", type=Path, help="folder of the results; work/ if --quick")
-    options = parser.parse_args(arguments)
+    add_options(parser, quick="few seeds, removals and rows", names=("--data", "--methods"))
     known = {"--data": [d.name for d in DATA], "--methods": [m.name for m in METHODS]}
-    for option, names in known.items():
-        asked = [name for name in getattr(options, option[2:]).split(";") if name]
-        unknown = sorted(set(asked) - set(names))
-        if unknown:
-            parser.error(f"{option} takes names out of {'; '.join(names)}; got {unknown}.")
-        setattr(options, option[2:], asked)
-    return options
+    return parse_names(parser, arguments, known)
 
 
 def list_cells(options: argparse.Namespace, effort: Effort) -> list[Cell]:
@@ -98,38 +75,25 @@ def estimate_effort(cell: Cell, rows: dict[str, int]) -> float:
 
 def main() -> int:
     options = read_arguments()
-    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
-    if missing:
-        print(
-            f"Not installed: {', '.join(missing)}. Use `make frontier`, or install them with "
-            "`pip install 'holdfast[bench,plot]'`.",
-            file=sys.stderr,
-        )
+    if missing := name_missing(PACKAGES, "frontier"):
+        print(missing, file=sys.stderr)
         return 1
     effort = QUICK if options.quick else FULL
     output = options.output or (WORK if options.quick else HERE)
     if options.report:
         table = read_table(output / "frontier.csv")
     else:
-        # The code is not part of the context: after a change that moves results, use --fresh.
-        store = CellStore(WORK / "cells", __version__)
-        if options.fresh:
-            store.forget()
+        store = open_store(WORK / "cells", options)
+        cells = list_cells(options, effort)
         try:
-            cells = list_cells(options, effort)
             rows = {cell.data: 0 for cell in cells}
             rows |= {data.name: data.make().shape[0] for data in DATA if data.name in rows}
-            work = {cell: estimate_effort(cell, rows) for cell in cells}
-            with Progress(True, sum(work.values()), "s of work, estimated") as progress:
-                jobs = int(effective_n_jobs(options.jobs))
-                stored = run_cells(
-                    cells, measure_cell, store, progress, n_jobs=jobs, effort=work.__getitem__
-                )
         except DatasetNotAvailable as error:
             print(f"{error}", file=sys.stderr)
             return 1
-        except KeyboardInterrupt:
-            print(f"\nInterrupted. Finished cells are in {store.folder}; run again to continue.")
+        work = {cell: estimate_effort(cell, rows) for cell in cells}
+        stored = run_stored(cells, measure_cell, store, options, work.__getitem__)
+        if stored is None:
             return INTERRUPTED
         if (options.data or options.methods) and not options.update:
             return 0

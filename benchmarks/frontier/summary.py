@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from data import DATA, LARGE, Data
+from estimates import NONE, Figure, average, divide, mean_of
 from measure import FRACTION, REFERENCE, Cell
 from methods import METHODS
 
@@ -23,24 +24,6 @@ from holdfast_paper.cells import Stored
 COST, ONE, FIVE, MOVED = "cost", "one", "five", "moved"
 LARGE_REFERENCE = "bisecting_kmeans"
 _COLUMNS = {COST: "cost", ONE: "excess_1_row", FIVE: "excess_5_percent"}
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A number with its standard error; NaN where there is none (such as a ratio to 0)."""
-
-    value: float
-    error: float = 0.0
-
-    @property
-    def known(self) -> bool:
-        return math.isfinite(self.value)
-
-    def __str__(self) -> str:
-        return f"{self.value:.2f} ± {self.error:.2f}" if self.known else "-"
-
-
-NONE = Figure(math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -106,20 +89,16 @@ class Table:
         relative: bool = True,
     ) -> Figure:
         """Mean over data and ks of the ratios, or of the figures themselves; unknown ones left out."""
-        values, variance = [], 0.0
-        for one in data:
-            figures = [
+        ks = tuple(ks)
+        return average(
+            [
                 self.ratio(one, method, quantity, k)
                 if relative
                 else self.entries[one.name, method, k][quantity]
                 for k in ks
             ]
-            known = [figure for figure in figures if figure.known]
-            values += [figure.value for figure in known]
-            variance += sum(figure.error for figure in known) ** 2
-        if not values:
-            return NONE
-        return Figure(float(np.mean(values)), math.sqrt(variance) / len(values))
+            for one in data
+        )
 
     def pooled(self, data: Sequence[Data], method: str, quantity: str, ks: Iterable[int]) -> float:
         """Ratio of totals, each data set as a fraction of its rows: no single ratio dominates it."""
@@ -157,13 +136,6 @@ class Table:
         return found
 
 
-def divide(a: Figure, b: Figure) -> Figure:
-    if not b.value > 0.0:
-        return NONE
-    ratio = a.value / b.value
-    return Figure(ratio, math.sqrt(a.error**2 + (ratio * b.error) ** 2) / b.value)
-
-
 def tabulate(stored: Iterable[Stored]) -> Table:
     """Take the means of all units."""
     entries = {}
@@ -184,9 +156,7 @@ def _mean_of(result: dict[str, Any], quantity: str, i: int) -> Figure:
         return NONE
     units = np.asarray(result[quantity][i], dtype=np.float64)
     whole = quantity == ONE and result["exhaustive"]
-    if units.size == 1 or whole:
-        return Figure(float(units.mean()))
-    return Figure(float(units.mean()), float(units.std(ddof=1)) / math.sqrt(units.size))
+    return Figure(float(units.mean())) if whole else mean_of(units)
 
 
 def format_table(table: Table) -> str:

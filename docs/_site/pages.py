@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Files of the repository that the site shows as pages of its own.
 SHOWN_AS = {
     "benchmarks/frontier/frontier.md": "explanation/frontier_tables.md",
+    "benchmarks/drift/drift.md": "explanation/drift_tables.md",
     "benchmarks/results.md": "explanation/speed.md",
     "results/claims.md": "explanation/claims.md",
     "results/datasets.md": "explanation/datasets.md",

@@ -23,8 +23,8 @@ from holdfast.centers.medoids import (
     prepare_rows,
 )
 from holdfast.grid import collect_cells, place_grid
-from holdfast.grid._kernels import column_bounds, count_merged
-from holdfast.grid.place import Extent
+from holdfast.grid._kernels import count_merged
+from holdfast.grid.place import Extent, bounds_of
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
 from holdfast.hierarchy.replay import SplitLocator, build_plane_locator, build_split_locator
 from holdfast.parameters import Settings
@@ -83,7 +83,7 @@ def _cluster_by_tree(
 ) -> Clustering:
     """Points -> cells -> tree -> centers -> hierarchy, in O(n d + n log n) time."""
     seed = settings.seed
-    lower, upper = column_bounds(read_only(X)) if extent is None else (extent.lower, extent.upper)
+    lower, upper = bounds_of(X) if extent is None else (extent.lower, extent.upper)
     grid = place_grid(
         lower,
         upper,

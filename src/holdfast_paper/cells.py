@@ -83,7 +83,7 @@ class CellStore:
     def read(self, cell: Work) -> Stored | None:
         """Return a finished cell; None if its file is missing or damaged."""
         try:
-            record = json.loads(self.path_of(cell).read_text())
+            record = json.loads(self.path_of(cell).read_text(encoding="utf-8"))
             return Stored(cell, record["result"], float(record["seconds"]))
         except (FileNotFoundError, ValueError, KeyError):
             return None  # a damaged file is computed again

@@ -9,6 +9,7 @@ import pytest
 
 import holdfast as library
 from holdfast import cli, clusterers
+from holdfast.cli import audit as audit_command
 from holdfast.clusterers import METHODS
 
 FAST = ("--columns", "height,width", "--trials", 4, "--repeats", 2, "--jobs", 1)
@@ -47,6 +48,11 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
                 )
     labels = clusterers.ward_linkage().fit(x, 0).cut(3)
     assert found["ward", 3, "1"]["cost"] == pytest.approx(library.k_median_cost(x, labels))
+    one = library.k_median_cost(x, np.zeros(60))
+    for r in record["results"]:
+        assert r["cost_of_one"] == pytest.approx(r["cost"] / one)
+        ward = found["ward", r["k"], r["delete"]]["cost"]
+        assert r["cost_of_ward"] == pytest.approx(r["cost"] / ward)
     written = pa.csv.read_csv("audit.csv").to_pylist()
     assert [(w["method"], w["k"]) for w in written] == [
         (r["method"], r["k"]) for r in record["results"]
@@ -58,9 +64,26 @@ def test_audit_prints_a_table_with_standard_errors(holdfast, people):
     done = holdfast("audit", people, *FAST, "--methods", methods, "-k", 3, "--delete", "5%")
     assert done.code == 0, done.err
     header, *lines = done.out.splitlines()
-    assert header.split() == ["clusters", "removed", "method", "moved", "±", "cost"]
+    names = ["clusters", "removed", "method", "moved", "±", "cost", "of", "one", "of", "Ward"]
+    assert header.split() == names
+    assert lines.pop().startswith("cost: sum of the distances to the best medoid")
     assert {line.split()[2] for line in lines} == set(METHODS)
+    assert next(line for line in lines if " ward " in line).split()[-1] == "100.0%"
     assert all(line.split()[3].endswith("%") and line.split()[4].endswith("%") for line in lines)
+
+
+def test_audit_samples_a_larger_table_and_says_so(holdfast, people, monkeypatch):
+    monkeypatch.setattr(audit_command, "SAMPLE_ROWS", 40)
+    use = ("audit", people, *FAST, "--methods", "ward", "-k", 3, "--delete", "5%", "--json")
+    done = holdfast(*use)
+    assert json.loads(done.out)["n_used"] == 40
+    assert "measuring on a sample of 40 of 60 rows; --full uses all" in done.err
+    for more, n_used in ((["--full"], 60), (["--sample", 50], 50)):
+        done = holdfast(*use, *more)
+        assert json.loads(done.out)["n_used"] == n_used
+    done = holdfast(*use, "--full", "--sample", 50)
+    assert done.code == 2
+    assert "not both" in done.err
 
 
 def test_audit_can_print_its_table_as_csv(holdfast, people):

@@ -9,7 +9,8 @@ import threading
 
 import pytest
 
-from holdfast._machine.files import read_pipe, write_whole
+from holdfast._machine import files
+from holdfast._machine.files import hold_file, read_pipe, write_whole
 
 
 def test_writes_and_replaces(tmp_path):
@@ -32,6 +33,34 @@ def test_an_error_keeps_the_old_file(tmp_path):
         write_whole(path, fail)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 60.0])
+def test_a_reader_delays_a_replacement_on_windows(tmp_path, monkeypatch, seconds):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"old")
+    rename, refusals = os.replace, [PermissionError(13, "in use")]
+
+    def replace(source, target):
+        if refusals:
+            raise refusals.pop()
+        rename(source, target)
+
+    monkeypatch.setattr(files, "_REPLACE_SECONDS", seconds)
+    monkeypatch.setattr(os, "replace", replace)
+    if seconds:
+        write_whole(path, lambda file: file.write(b"new"))
+    else:
+        with pytest.raises(PermissionError, match="in use"):
+            write_whole(path, lambda file: file.write(b"new"))
+    assert path.read_bytes() == (b"new" if seconds else b"old")
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_without_locks_a_file_is_held_by_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "fcntl", None)  # as on Windows
+    with hold_file(tmp_path, waiting=pytest.fail):
+        pass
 
 
 def test_permissions_follow_the_umask(tmp_path):

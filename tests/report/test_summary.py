@@ -10,11 +10,13 @@ from report_builder import build
 from sklearn.metrics import silhouette_samples
 
 from holdfast import HierarchicalKMedian, average_sensitivity, row_influence
+from holdfast._machine.hash import keyed_sample
 from holdfast.clusterers import ward_linkage
 from holdfast.hierarchy.cost import k_median_cost
 from holdfast.report import choosing
 from holdfast.report import rows as rows_to_look_at
-from holdfast.report.inputs import check_inputs, keyed_sample
+from holdfast.report import segments as segments_part
+from holdfast.report.inputs import check_inputs
 
 
 def cut_from(parent, labels, k):
@@ -144,6 +146,89 @@ def test_page_without_rows_holds_nothing_about_one(report_without_rows):
     )
 
 
+def test_categories_have_their_fractions_in_every_segment(rows):
+    towns = np.array(["Ulm", "Bern", "Köln"])[np.arange(90) % 5 % 3].tolist()
+    rare = ["", *[f"t{i % 9}" for i in range(89)]]
+    report = build(rows, methods=[], trials=2, categories={"rare": rare, "town": towns})
+    segments = report.content["segments"]
+    town, other = segments["categories"]
+    assert (town["name"], town["levels"]) == ("town", ["Bern", "Ulm", "Köln"])
+    assert (other["name"], other["levels"][-1], len(other["levels"])) == ("rare", "5 others", 6)
+    hierarchy = HierarchicalKMedian(method="tree").fit(rows).hierarchy_
+    for k in (1, 2, 4):
+        for cluster, node in enumerate(nodes_of(segments["parent"], k)):
+            inside = [t for t, c in zip(towns, hierarchy.cut(k), strict=True) if c == cluster]
+            expected = [inside.count(level) / len(inside) for level in town["levels"]]
+            assert town["fractions"][node] == pytest.approx(expected, abs=1e-3)
+    assert (
+        build(rows, methods=[], trials=2, categories={"town": towns}, rows=False).content[
+            "segments"
+        ]["categories"]
+        == []
+    )
+
+
+def nodes_of(parent, k):
+    """Return the node of each cluster of a cut: split t makes nodes 2t - 1 and 2t."""
+    nodes = [0]
+    for t in range(1, k):
+        nodes[parent[t]] = 2 * t - 1
+        nodes.append(2 * t)
+    return nodes
+
+
+@pytest.mark.parametrize(
+    ("categories", "message"),
+    [
+        ({"town": ["Ulm"] * 89}, "'town' has 89"),
+        ({"name": [str(i) for i in range(90)]}, "at most 50 different values"),
+    ],
+)
+def test_categories_that_cannot_be_shown_are_named(rows, categories, message):
+    with pytest.raises(ValueError, match=message):
+        build(rows, categories=categories)
+
+
+def test_rules_say_what_fraction_they_cover(rows, report):
+    segments, values = report.content["segments"], rows * 10 + 1000
+    names = ["a", "b", "c", "d"]
+    report = build(rows, methods=[], trials=2, names=names, values=values)
+    labels = HierarchicalKMedian(method="tree").fit(rows).hierarchy_.cut(4)
+    rules = report.content["segments"]["rules"]
+    assert rules[0] is None
+    found = [rules[node] for node in nodes_of(segments["parent"], 4)]
+    assert any(rule is not None for rule in found)
+    for cluster, rule in enumerate(found):
+        if rule is None:
+            continue
+        condition = re.sub(r"(\S+) < (\w) <=", r"\1 < \2 and \2 <=", rule["text"])
+        scope = dict(zip(names, values.T, strict=True))
+        met = np.ones(90, dtype=bool)
+        for part in condition.split(" and "):
+            met &= eval(part, {}, scope)
+        assert rule["coverage"] == pytest.approx(met[labels == cluster].mean(), abs=2e-3)
+        assert rule["others"] == pytest.approx(met[labels != cluster].mean(), abs=2e-3)
+
+
+def test_means_have_the_digits_that_their_spread_deserves(rows):
+    values = rows * np.array([1e-3, 1.0, 100.0, 1e4])
+    segments = build(rows, methods=[], trials=2, values=values).content["segments"]
+    overall, deviation = segments["profiles"][0]["means"], values.std(axis=0)
+    np.testing.assert_allclose(overall, values.mean(axis=0), atol=0.06 * deviation.max())
+    for mean, spread in zip(overall, deviation, strict=True):
+        decimals = max(0, 1 - int(np.floor(np.log10(spread))))
+        assert mean == round(mean, decimals)
+
+
+def test_costs_of_a_sample_are_scaled_to_all_rows(rows, report, monkeypatch):
+    monkeypatch.setattr(segments_part, "_MAX_COST_ROWS", 45)
+    segments = build(rows, methods=[], trials=2).content["segments"]
+    assert segments["cost_rows"] == 45
+    np.testing.assert_allclose(
+        segments["costs"][:4], report.content["segments"]["costs"][:4], rtol=0.15
+    )
+
+
 def test_large_data_are_thinned_and_the_page_says_so(monkeypatch):
     monkeypatch.setattr(rows_to_look_at, "_MAX_LEFT_OUT", 20)
     rng = np.random.default_rng(0)
@@ -195,7 +280,7 @@ def test_other_methods_and_own_clusterers_work(rows, monkeypatch, method, epsilo
 
 def test_default_comparison_names_each_method_once(rows):
     inputs = check_inputs(
-        rows, n_clusters=4, names=None, ids=None, values=None,
+        rows, n_clusters=4, names=None, ids=None, values=None, categories=None,
         estimator=HierarchicalKMedian(method="medoids"), methods=None, delete=[1], trials=2,
         repeats=1, full=False, n_jobs=1, random_state=0, rows=True, title="", command="", preparation=(),
         progress=False,

@@ -159,7 +159,7 @@ def test_better_method_is_named_with_its_command():
     medoids = method("medoids", "holdfast medoids", 0.005, 101.0, kind="holdfast")
     command = "holdfast report wine.csv --method means -k 4"
     better = verdict_of(WARD, medoids, command=command, cost=100.0)["better"]
-    assert "holdfast medoids does better: 0.5% of the rows" in better["text"]
+    assert "holdfast medoids does better: 0.5% of the remaining rows" in better["text"]
     assert better["command"] == "holdfast report wine.csv -k 4 --method medoids"
     better = verdict_of(WARD, medoids, cost=100.0)["better"]
     assert better["command"] == "HierarchicalKMedian(4, method='medoids').fit(X)"
@@ -171,6 +171,18 @@ def test_better_peer_is_named_in_python():
     assert "Ward linkage does better" in better["text"]
     assert "10% lower k-median cost" in better["text"]
     assert better["command"] == "holdfast.clusterers.METHODS['ward'].build().fit(X, seed=0).cut(4)"
+
+
+def test_better_peer_that_cannot_take_all_rows_has_no_command():
+    ward = method("ward", "Ward linkage", 0.02, 90.0)
+    better = verdict_of(ward, cost=100.0, sampled_from=30_001)["better"]
+    assert better["text"].startswith("On the sampled rows, Ward linkage does better")
+    assert "too many for 30,001 rows" in better["text"]
+    assert better["command"] is None
+    means = method("bisecting_kmeans", "bisecting k-means", 0.02, 94.0)
+    better = verdict_of(ward, means, cost=100.0, sampled_from=30_001)["better"]
+    assert "bisecting k-means does better" in better["text"]
+    assert "bisecting_kmeans" in better["command"]
 
 
 @pytest.mark.parametrize(

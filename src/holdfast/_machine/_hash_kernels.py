@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast._machine.jit import kernel
+from holdfast._machine.jit import writing_kernel
 
 __all__ = ["combine", "uniform"]
 
@@ -16,7 +16,7 @@ _S11 = np.uint64(11)
 _TO_UNIT = 2.0**-53
 
 
-@kernel
+@writing_kernel
 def combine(key, word):
     """Key of `word` within `key`: ``combine(combine(k, a), b)`` keys the sequence (a, b).
 
@@ -28,7 +28,7 @@ def combine(key, word):
     return z ^ (z >> _S31)
 
 
-@kernel
+@writing_kernel
 def uniform(key):
     """Convert a key to a double strictly between 0 and 1: an odd multiple of 2^-54."""
     return (np.float64(key >> _S11) + 0.5) * _TO_UNIT

@@ -8,7 +8,7 @@ the last place (tested against `math.log` and `math.exp`).
 
 import math
 
-from holdfast._machine.jit import kernel
+from holdfast._machine.jit import writing_kernel
 
 __all__ = ["portable_exp", "portable_log"]
 
@@ -17,7 +17,7 @@ LN2_LOW = 1.9082149292705877e-10
 SQRT_HALF = 0.7071067811865476
 
 
-@kernel
+@writing_kernel
 def portable_log(x):
     """Natural logarithm of a positive finite double."""
     mantissa, exponent = math.frexp(x)
@@ -41,7 +41,7 @@ def portable_log(x):
     return exponent * LN2_HIGH + (2.0 * s + (s * (z * series) + exponent * LN2_LOW))
 
 
-@kernel
+@writing_kernel
 def portable_exp(x):
     """Exponential of a double: 0 below -745, infinity above 709.7."""
     if x < -745.2:

@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import select
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ except ImportError:  # Windows
 __all__ = ["file_state", "hold_file", "read_pipe", "write_whole"]
 
 _TURN_SECONDS = 0.2
+# Windows refuses to replace a file while anybody reads it, if only a virus scanner.
+_REPLACE_SECONDS = 2.0 if os.name == "nt" else 0.0
 _TURN_BYTES = 1 << 20
 
 
@@ -102,7 +105,20 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any])
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, target)
+        _replace(part, target)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def _replace(part: Path, target: Path) -> None:
+    """Rename a file over another one; where a reader can forbid it, try for a while."""
+    end = time.monotonic() + _REPLACE_SECONDS
+    while True:
+        try:
+            os.replace(part, target)
+            return
+        except PermissionError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(0.05)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine._hash_kernels import combine
 
-__all__ = ["combine_arrays", "purpose_key", "seed_from"]
+__all__ = ["combine_arrays", "keyed_sample", "purpose_key", "seed_from"]
 
 _WORD = (1 << 64) - 1
 
@@ -60,3 +60,34 @@ def seed_from(random_state: Any) -> int:
         f"random_state must be an integer, a NumPy RandomState or Generator, or None; "
         f"got {random_state!r}."
     )
+
+
+def keyed_sample(
+    rows: NDArray[np.float64], size: int, seed: int, purpose: str
+) -> NDArray[np.int64]:
+    """Sample the rows with the smallest keys, where there are more than `size`.
+
+    A key is a hash of the seed and of the row's values, so a row stays in the sample when other
+    rows are added or removed, unless they displace it. Equal rows are taken in their order.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d), dtype float64
+    size : int
+    seed : int
+    purpose : str
+        Samples for different purposes are independent.
+
+    Returns
+    -------
+    ndarray of shape (min(n, size),), dtype int64
+        Row numbers, ascending.
+    """
+    n = rows.shape[0]
+    if n <= size:
+        return np.arange(n)
+    keys = np.full(n, purpose_key(seed, purpose), dtype=np.uint64)
+    for column in rows.T:
+        words = (column + 0.0).view(np.uint64)  # + 0.0: a negative zero is a zero
+        keys = combine_arrays(keys, words)
+    return np.sort(np.argsort(keys, kind="stable")[:size])

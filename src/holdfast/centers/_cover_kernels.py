@@ -1,31 +1,28 @@
 """Which nodes have a center below, and the gains that remain.
 
-Kernels take the tree as its array of records (`nodes`, see `holdfast.tree.Tree`). Three arrays change
-as centers are chosen:
+Three arrays change as centers are chosen:
 
+- `nodes`, the records of the tree (see `holdfast.tree.Tree`): for covered inner nodes, `weight` and
+  `best` become the weight and best gain of the heavy tops below, as their values of the whole subtree
+  are no longer needed; the record of the leaf before gets their `owner`, the cluster of their cell;
 - `state`: one of the four states below for each node;
-- `cover`: for covered inner nodes, at node // 2, the cluster that owns their cell, and the weight and
-  best gain of the heavy tops below;
 - `now`: one record. The cost is a 128-bit integer in units of 2^-63 of the distance at the root, so
   sums and differences are exact after any number of rounds. The clock is the time of the race.
   `arrived` counts the past arrivals of the queue, and `late` the redrawn arrivals.
-
-Records keep the fields of a node in one cache line and need no reference counts in numba.
 """
 
 import numpy as np
 
-from holdfast._machine.jit import inner_kernel, kernel
+from holdfast._machine.jit import inner_kernel, writing_kernel
 from holdfast.tree._kernels import DISTANCE
 
-__all__ = ["COVER", "COVERED", "HEAVY", "INSIDE", "LIGHT", "NOW"]
+__all__ = ["COVERED", "HEAVY", "INSIDE", "LIGHT", "NOW", "label_leaves", "take"]
 
 INSIDE = np.uint8(0)  # no center below, and none below the parent
 LIGHT = np.uint8(1)  # a top: no center below, but below the parent; best gain <= the threshold
 HEAVY = np.uint8(2)  # a top with its best gain above the threshold
 COVERED = np.uint8(3)  # a center lies below, or is the node itself
 
-COVER = np.dtype([("weight", np.float64), ("best", np.float64), ("owner", np.int64)])
 NOW = np.dtype(
     [
         ("cost_low", np.uint64),
@@ -74,33 +71,30 @@ def bit_above(node, nodes):
 
 
 @inner_kernel
-def heavy_below(node, nodes, state, cover):
+def heavy_below(node, nodes, state):
     """Weight and best gain of the heavy tops at or below a node; (0, 0) if there are none."""
-    if state[node] == HEAVY:
+    if state[node] == HEAVY or (state[node] == COVERED and node % 2 == 1):
         return nodes[node]["weight"], nodes[node]["best"]
-    if state[node] == COVERED and node % 2 == 1:
-        return cover[node // 2]["weight"], cover[node // 2]["best"]
     return 0.0, 0.0
 
 
 @inner_kernel
-def refresh_heavy(node, nodes, state, cover):
-    """Sum the heavy tops below an inner node from its children; return whether the sum changed."""
-    weight_a, best_a = heavy_below(np.int64(nodes[node]["left"]), nodes, state, cover)
-    weight_b, best_b = heavy_below(np.int64(nodes[node]["right"]), nodes, state, cover)
+def refresh_heavy(node, nodes, state):
+    """Sum the heavy tops below a covered inner node from its children; return whether it changed."""
+    weight_a, best_a = heavy_below(np.int64(nodes[node]["left"]), nodes, state)
+    weight_b, best_b = heavy_below(np.int64(nodes[node]["right"]), nodes, state)
     weight, best = weight_a + weight_b, max(best_a, best_b)
-    w = node // 2
-    changed = weight != cover[w]["weight"] or best != cover[w]["best"]
-    cover[w]["weight"] = weight
-    cover[w]["best"] = best
+    changed = weight != nodes[node]["weight"] or best != nodes[node]["best"]
+    nodes[node]["weight"] = weight
+    nodes[node]["best"] = best
     return changed
 
 
 @inner_kernel
-def refresh_above(node, nodes, state, cover):
+def refresh_above(node, nodes, state):
     """Update the sums of heavy tops on the path above a node, as far up as they change."""
     p = np.int64(nodes[node]["parent"])
-    while p >= 0 and refresh_heavy(p, nodes, state, cover):
+    while p >= 0 and refresh_heavy(p, nodes, state):
         p = np.int64(nodes[p]["parent"])
 
 
@@ -115,8 +109,8 @@ def top_above(node, nodes, state):
     return top
 
 
-@kernel
-def take(leaf, t, threshold, nodes, state, cover, now):
+@writing_kernel
+def take(leaf, t, threshold, nodes, state, now):
     """Make `leaf` center t: cover the path above it, so that the siblings on the path become tops.
 
     Returns the cluster that it splits (-1 for the first) and the bit of its new cell, which is the
@@ -126,7 +120,8 @@ def take(leaf, t, threshold, nodes, state, cover, now):
     ancestor = np.int64(nodes[top]["parent"])
     split_from, cell = np.int64(-1), np.int64(64)
     if ancestor >= 0:
-        split_from, cell = cover[ancestor // 2]["owner"], np.int64(nodes[ancestor]["bit"])
+        split_from = np.int64(nodes[ancestor - 1]["owner"])
+        cell = np.int64(nodes[ancestor]["bit"])
     change_cost(now, -nodes[top]["weight"], min(cell, 63))
     was_heavy = state[top] == HEAVY
     below = False  # whether there are heavy tops below the current path
@@ -140,12 +135,13 @@ def take(leaf, t, threshold, nodes, state, cover, now):
         change_cost(now, nodes[sibling]["weight"], bit)
         state[p] = COVERED
         # A grouping node belongs to the cluster of its cell.
-        cover[p // 2]["owner"] = split_from if bit == cell else t
+        nodes[p - 1]["owner"] = split_from if bit == cell else t
+        nodes[p]["weight"] = nodes[p]["best"] = 0.0
         if below or state[sibling] == HEAVY:
-            below = refresh_heavy(p, nodes, state, cover)
+            below = refresh_heavy(p, nodes, state)
         node = p
     if was_heavy or below:
-        refresh_above(top, nodes, state, cover)
+        refresh_above(top, nodes, state)
     return split_from, cell
 
 
@@ -193,34 +189,30 @@ def cost_with_best(top, nodes, now):
     return cost
 
 
-@kernel
-def label_leaves(root, center, nodes, state, cover):
-    """Cluster of every leaf after all centers are chosen.
+@writing_kernel
+def label_leaves(root, center, nodes, state, todo, label):
+    """Fill `label` with the cluster of every leaf after all centers are chosen.
 
-    Visits only covered nodes; an uncovered subtree is an interval of leaves with one owner.
+    Visits only covered nodes; an uncovered subtree is an interval of leaves with one owner. `todo`
+    is work space for the covered nodes whose subtrees do not overlap, one per center and one more.
     """
-    leaves = (state.size + 1) // 2
-    label = np.empty(leaves, np.int32)
-    if center.size < leaves:
-        todo = np.empty(center.size + 1, np.int64)  # covered nodes whose subtrees do not overlap
-        todo[0] = root
-        waiting = 1
-        while waiting > 0:
-            waiting -= 1
-            node = todo[waiting]
-            owner = cover[node // 2]["owner"]
-            for child in (np.int64(nodes[node]["left"]), np.int64(nodes[node]["right"])):
-                if state[child] == COVERED and child % 2 == 1:
-                    todo[waiting] = child
-                    waiting += 1
-                    continue
-                low = high = child
-                while low % 2 == 1:
-                    low = np.int64(nodes[low]["left"])
-                while high % 2 == 1:
-                    high = np.int64(nodes[high]["right"])
-                for leaf in range(low // 2, high // 2 + 1):
-                    label[leaf] = owner
+    todo[0] = root
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        node = np.int64(todo[waiting])
+        owner = nodes[node - 1]["owner"]
+        for child in (np.int64(nodes[node]["left"]), np.int64(nodes[node]["right"])):
+            if state[child] == COVERED and child % 2 == 1:
+                todo[waiting] = child
+                waiting += 1
+                continue
+            low = high = child
+            while low % 2 == 1:
+                low = np.int64(nodes[low]["left"])
+            while high % 2 == 1:
+                high = np.int64(nodes[high]["right"])
+            for leaf in range(low // 2, high // 2 + 1):
+                label[leaf] = owner
     for t in range(center.size):
         label[center[t]] = t
-    return label

@@ -2,60 +2,56 @@
 
 import numpy as np
 
-from holdfast._machine.jit import kernel
+from holdfast._machine.jit import kernel, writing_kernel
 
 __all__ = ["find_champions", "order_ties", "remaining_costs"]
 
 
-@kernel
-def find_champions(nodes, closing, leaf_key):
+@writing_kernel
+def find_champions(nodes, root, leaf_key, champion, gain, above, cell):
     """Gain, split-off cluster and cell of every leaf when the greedy algorithm chooses it.
 
     The champion of a subtree is the leaf that is chosen first in it: the leaf with the largest gain,
     with ties broken by key. A leaf is chosen with gain M(v), where v is the highest node whose
     champion it is.
 
-    Returns
-    -------
+    Fills
+    -----
+    champion : int32 (n_leaves - 1,), the champion of each inner node
     gain : float64 (n_leaves,)
     above : int32 (n_leaves,), the leaf whose cluster it splits, -1 for the first center
     cell : uint8 (n_leaves,), its new cell is where all bits >= this one agree; 64 for all space
-    champion : int32 (n_leaves - 1,), the champion of each inner node
     """
     leaves = leaf_key.size
-    gain = np.empty(leaves, np.float64)
-    beaten_by = np.full(leaves, -1, np.int32)  # inner node where a leaf lost
-    champion = np.empty(leaves - 1, np.int32)
-    first = 0
-    for c in range(leaves - 1):
-        i = closing[c]
-        a, b = np.int64(nodes[2 * i + 1]["left"]), np.int64(nodes[2 * i + 1]["right"])
-        best_a, best_b = nodes[a]["best"], nodes[b]["best"]
-        leaf_a = a // 2 if a % 2 == 0 else np.int64(champion[a // 2])
-        leaf_b = b // 2 if b % 2 == 0 else np.int64(champion[b // 2])
-        if best_b > best_a or (best_b == best_a and leaf_key[leaf_b] > leaf_key[leaf_a]):
-            leaf_a, leaf_b = leaf_b, leaf_a
-            best_b = best_a
-        champion[i] = leaf_a
-        gain[leaf_b] = best_b
-        beaten_by[leaf_b] = i
-        first = leaf_a
-    root = 2 * closing[leaves - 2] + 1 if leaves > 1 else 0
+    for last in range(leaves):  # inner nodes close, children first, when their last leaf is reached
+        node = np.int64(2 * last)
+        p = np.int64(nodes[node]["parent"])
+        while p >= 0 and nodes[p]["right"] == node:
+            a, b = np.int64(nodes[p]["left"]), node
+            best_a, best_b = nodes[a]["best"], nodes[b]["best"]
+            leaf_a = a // 2 if a % 2 == 0 else np.int64(champion[a // 2])
+            leaf_b = b // 2 if b % 2 == 0 else np.int64(champion[b // 2])
+            if best_b > best_a or (best_b == best_a and leaf_key[leaf_b] > leaf_key[leaf_a]):
+                leaf_a, leaf_b = leaf_b, leaf_a
+                best_b = best_a
+            champion[p // 2] = leaf_a
+            gain[leaf_b] = best_b
+            above[leaf_b] = p // 2  # where it lost
+            node, p = p, np.int64(nodes[p]["parent"])
+    first = root // 2 if root % 2 == 0 else np.int64(champion[root // 2])
     gain[first] = nodes[root]["best"]
-    # The cluster that a grouping node belongs to is that of the cell it is in.
-    owner = champion.copy()
-    for c in range(leaves - 2, -1, -1):
-        i = closing[c]
-        p = np.int64(nodes[2 * i + 1]["parent"])
-        if p >= 0 and nodes[p]["bit"] == nodes[2 * i + 1]["bit"]:
-            owner[i] = owner[p // 2]
-    above = np.empty(leaves, np.int32)
-    cell = np.empty(leaves, np.uint8)
+    above[first] = -1
     for leaf in range(leaves):
-        i = beaten_by[leaf]
-        above[leaf] = owner[i] if i >= 0 else -1
-        cell[leaf] = nodes[2 * i + 1]["bit"] if i >= 0 else 64
-    return gain, above, cell, champion
+        cell[leaf] = 64
+        if above[leaf] >= 0:
+            # The cluster that a grouping node belongs to is that of the cell it is in.
+            node = np.int64(2 * above[leaf] + 1)
+            bit = nodes[node]["bit"]
+            p = np.int64(nodes[node]["parent"])
+            while p >= 0 and nodes[p]["bit"] == bit:
+                node, p = p, np.int64(nodes[p]["parent"])
+            above[leaf] = champion[node // 2]
+            cell[leaf] = bit
 
 
 @kernel
@@ -83,13 +79,11 @@ def order_ties(order, gain, leaf_key, longest):
     return long_runs[:found]
 
 
-@kernel
-def remaining_costs(gain, order):
-    """Cost after each center: the sum of the later gains, from the end, in double-double."""
-    n = order.size
-    cost = np.empty(n, np.float64)
+@writing_kernel
+def remaining_costs(gain, order, cost):
+    """Fill in the cost after each center: the sum of the later gains, from the end, in double-double."""
     high, low = 0.0, 0.0
-    for t in range(n - 1, -1, -1):
+    for t in range(order.size - 1, -1, -1):
         cost[t] = high
         x = gain[order[t]]
         total = high + x
@@ -97,4 +91,3 @@ def remaining_costs(gain, order):
         low += (high - (total - back)) + (x - back)
         high = total + low
         low -= high - total
-    return cost

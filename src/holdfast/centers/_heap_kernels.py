@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.jit import inner_kernel, kernel
+from holdfast._machine.jit import inner_kernel
 
 __all__ = ["drop_first", "empty_heap", "push"]
 
@@ -25,7 +25,7 @@ def _move(heap, source, target):
     heap[target]["number"] = heap[source]["number"]
 
 
-@kernel
+@inner_kernel
 def push(heap, size, score, number, time, deficit):
     """Add an entry to a heap of `size` entries."""
     k = size

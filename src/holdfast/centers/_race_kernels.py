@@ -13,7 +13,7 @@ import numpy as np
 
 from holdfast._machine._hash_kernels import combine, uniform
 from holdfast._machine._math_kernels import portable_exp, portable_log
-from holdfast._machine.jit import inner_kernel, kernel
+from holdfast._machine.jit import inner_kernel, writing_kernel
 from holdfast._machine.prefetch import prefetch
 from holdfast.centers._cover_kernels import (
     COVERED,
@@ -29,6 +29,7 @@ from holdfast.centers._cover_kernels import (
     take,
 )
 from holdfast.centers._heap_kernels import drop_first, push
+from holdfast.tree._kernels import branch_key_at
 
 __all__ = ["early_arrivals", "first_arrivals", "largest_gains", "race", "run_rounds"]
 
@@ -41,7 +42,7 @@ _DELAY = np.uint64(4)
 _AHEAD = 8  # arrivals to prefetch: the number of rounds that one memory access takes
 
 
-@kernel
+@inner_kernel
 def exponential(key):
     """Convert a key to a standard exponential variate."""
     return -portable_log(uniform(key))
@@ -53,14 +54,14 @@ def delay_of(leaf_key, attempt):
     return exponential(combine(combine(leaf_key, _CLOCK), np.uint64(attempt)))
 
 
-@kernel
+@writing_kernel
 def first_arrivals(leaf_key, nodes, start, stop, times):
     """Compute the first arrival of the clocks of the leaves ``start .. stop``."""
     for x in range(start, stop):
         times[x] = delay_of(leaf_key[x], 0.0) / nodes[2 * x]["weight"]
 
 
-@kernel
+@writing_kernel
 def early_arrivals(leaf_key, nodes, before, leaves, times):
     """List the leaves whose first arrival is before a time, and these arrivals, in any order.
 
@@ -80,7 +81,7 @@ def early_arrivals(leaf_key, nodes, before, leaves, times):
     return found
 
 
-@kernel
+@writing_kernel
 def largest_gains(root, nodes, rank, heap):
     """Fill `rank` with the nodes of the largest best gains, in order.
 
@@ -110,7 +111,7 @@ def score_of(time, deficit, temperature):
 
 
 @inner_kernel
-def open_node(node, t, time, deficit, most, temperature, branch_key, nodes, state, cover):
+def open_node(node, t, time, deficit, most, temperature, branch_key, nodes, state):
     """Pass the earliest clock of an inner node to its children.
 
     One child, chosen in proportion to weight, gets that clock, and the other gets a later one. A
@@ -121,8 +122,8 @@ def open_node(node, t, time, deficit, most, temperature, branch_key, nodes, stat
     """
     a, b = np.int64(nodes[node]["left"]), np.int64(nodes[node]["right"])
     if state[node] == COVERED:
-        weight_a, best_a = heavy_below(a, nodes, state, cover)
-        weight_b, best_b = heavy_below(b, nodes, state, cover)
+        weight_a, best_a = heavy_below(a, nodes, state)
+        weight_b, best_b = heavy_below(b, nodes, state)
         deficit_a, deficit_b = most - best_a, most - best_b
     else:
         weight_a, weight_b = nodes[a]["weight"], nodes[b]["weight"]
@@ -152,7 +153,7 @@ def open_node(node, t, time, deficit, most, temperature, branch_key, nodes, stat
 
 @inner_kernel
 def search_heavy(
-    root, time, most, temperature, t, branch_key, nodes, state, cover, now, looked, heap
+    root, time, most, temperature, t, coordinates, splits, place, nodes, state, now, looked, heap
 ):
     """Find the first leaf under heavy tops to arrive; `time` is their earliest clock.
 
@@ -161,16 +162,16 @@ def search_heavy(
     Returns leaf, clock and deficit.
     """
     size = np.int64(0)
-    node, deficit = np.int64(root), most - heavy_below(root, nodes, state, cover)[1]
+    node, deficit = np.int64(root), most - heavy_below(root, nodes, state)[1]
     score = score_of(time, deficit, temperature)
     while True:
         if node % 2 == 1:
             if looked.size > 0:
                 looked[node // 2] = now[0]["run"]
+            key = branch_key_at(node // 2, coordinates, splits, place)
             score, node, time, deficit, score_b, b, time_b, deficit_b = open_node(
-                node, t, time, deficit, most, temperature, branch_key[node // 2], nodes, state,
-                cover,
-            )  # fmt: skip
+                node, t, time, deficit, most, temperature, key, nodes, state
+            )
             if b >= 0:
                 push(heap, size, score_b, b, time_b, deficit_b)
                 size += 1
@@ -184,34 +185,33 @@ def search_heavy(
 
 
 @inner_kernel
-def mark_heavy(passed, threshold, rank, nodes, state, cover):
+def mark_heavy(passed, threshold, rank, nodes, state):
     """Mark the tops whose best gain exceeds the threshold as heavy; resume `rank` at `passed`."""
-    while passed < rank.size and nodes[rank[passed]]["best"] > threshold:
+    while passed < rank.size:
         node = np.int64(rank[passed])
-        soon = np.int64(rank[min(passed + _AHEAD, rank.size - 1)])
-        prefetch(nodes, soon)
-        prefetch(state, soon)
+        prefetch(nodes, np.int64(rank[min(passed + _AHEAD, rank.size - 1)]))
+        if state[node] != COVERED and nodes[node]["best"] <= threshold:
+            break
         if state[node] == LIGHT:
             state[node] = HEAVY
-            refresh_above(node, nodes, state, cover)
+            refresh_above(node, nodes, state)
         passed += 1
     return passed
 
 
 @inner_kernel
-def look_ahead(leaf, leaf_key, nodes, state, cover):
+def look_ahead(leaf, leaf_key, nodes, state):
     """Prefetch what a race needs of a leaf that arrives soon; its parent is next to it."""
     prefetch(leaf_key, leaf)
     prefetch(state, 2 * leaf)
     prefetch(nodes, 2 * leaf)
     prefetch(nodes, min(2 * leaf + 1, nodes.size - 1))
-    prefetch(cover, min(leaf, cover.size - 1))
 
 
-@kernel
+@writing_kernel
 def race(
-    t, most, temperature, threshold, root, race_key, branch_key, leaf_key, queue, times,
-    nodes, state, cover, now, looked, heap, late,
+    t, most, temperature, threshold, root, race_key, coordinates, splits, place, leaf_key, queue,
+    times, nodes, state, now, looked, heap, late,
 ):  # fmt: skip
     """Run the race of round t.
 
@@ -222,7 +222,7 @@ def race(
 
     Returns the winner, or -1 if the queue was too short.
     """
-    weight = heavy_below(root, nodes, state, cover)[0]
+    weight = heavy_below(root, nodes, state)[0]
     heavy_leaf, heavy_time, earliest = np.int64(-1), 0.0, math.inf
     if weight > 0.0:
         heavy_time = exponential(combine(race_key, np.uint64(t))) / weight
@@ -242,11 +242,11 @@ def race(
         if leaf >= 0:
             look_above(leaf, nodes, looked, now)
             if arrived + _AHEAD < queue.size:
-                look_ahead(np.int64(queue[arrived + _AHEAD]), leaf_key, nodes, state, cover)
+                look_ahead(np.int64(queue[arrived + _AHEAD]), leaf_key, nodes, state)
         if arrival - now[0]["clock"] >= earliest and heavy_leaf < 0:
             heavy_leaf, heavy_time, deficit = search_heavy(
-                root, heavy_time, most, temperature, t, branch_key, nodes, state, cover, now,
-                looked, heap,
+                root, heavy_time, most, temperature, t, coordinates, splits, place, nodes, state,
+                now, looked, heap,
             )  # fmt: skip
             if temperature > 0.0:
                 slow = ((threshold - most) + deficit) / temperature
@@ -274,7 +274,7 @@ def race(
         now[0]["late"] = n_late + 1
 
 
-@kernel
+@writing_kernel
 def draw_temperature(t, least_cost, rate, key):
     """Return the temperature of round t and the threshold for heavy tops.
 
@@ -284,54 +284,53 @@ def draw_temperature(t, least_cost, rate, key):
     return coolest * (1.0 + uniform(combine(key, np.uint64(t)))), _THRESHOLD * coolest
 
 
-@kernel
+@writing_kernel
 def run_rounds(
-    rounds, rate, root, keys, branch_key, leaf_key, rank, queue, times,
-    nodes, state, cover, now, looked, heap, late,
+    rate, root, keys, coordinates, splits, place, leaf_key, rank, queue, times,
+    nodes, state, now, looked, heap, late, center, costs, split_from, cell,
 ):  # fmt: skip
-    """Choose `rounds` centers by Algorithm 2.
+    """Choose as many centers by Algorithm 2 as `center` has room for.
 
     Parameters
     ----------
     rate : ``rate * cost`` is the smallest temperature of a round
     keys : of the temperatures and of the heavy race
+    coordinates, splits, place : what determines the keys of inner nodes
     rank : nodes by best gain, largest first, or the first part of that list
     queue, times : leaves by their first arrival, or the first part of them; their arrivals
-    state, cover, now : as before the first round; overwritten with the final state
+    nodes, state, now : as before the first round; overwritten with the final state
     heap, late : empty heaps, for opened nodes and for redrawn arrivals
+    center, costs, split_from, cell : filled with the chosen leaves, the cost after each, the
+        clusters they split and the bits of their cells
 
     Returns
     -------
-    center (leaves), cost after each, the clusters they split, the bits of their cells, and the
-    number of rounds, which is smaller than `rounds` if `rank` or `queue` was too short
+    the number of rounds, which is smaller than the size of `center` if `rank` or `queue` was too
+    short
     """
-    center = np.empty(rounds, np.int32)
-    split_from = np.empty(rounds, np.int32)
-    cell = np.empty(rounds, np.uint8)
-    costs = np.empty(rounds, np.float64)
     front, passed = np.int64(0), np.int64(0)
     leader = np.int64(root)  # the top with the best gain
-    for t in range(rounds):
+    for t in range(center.size):
         if state[leader] == COVERED:
             while front < rank.size and state[rank[front]] == COVERED:
                 front += 1
             if front == rank.size:
-                return center, costs, split_from, cell, t
+                return t
             leader = np.int64(rank[front])
             while state[leader] == INSIDE:
                 leader = np.int64(nodes[leader]["parent"])
         least_cost = cost_with_best(leader, nodes, now)
         temperature, threshold = draw_temperature(t, least_cost, rate, keys[0])
-        passed = mark_heavy(passed, threshold, rank, nodes, state, cover)
+        passed = mark_heavy(passed, threshold, rank, nodes, state)
         if passed == rank.size < state.size:
-            return center, costs, split_from, cell, t
+            return t
         leaf = race(
-            t, nodes[leader]["best"], temperature, threshold, root, keys[1], branch_key, leaf_key,
-            queue, times, nodes, state, cover, now, looked, heap, late,
+            t, nodes[leader]["best"], temperature, threshold, root, keys[1], coordinates, splits,
+            place, leaf_key, queue, times, nodes, state, now, looked, heap, late,
         )  # fmt: skip
         if leaf < 0:
-            return center, costs, split_from, cell, t
+            return t
         center[t] = leaf
-        split_from[t], cell[t] = take(leaf, t, threshold, nodes, state, cover, now)
+        split_from[t], cell[t] = take(leaf, t, threshold, nodes, state, now)
         costs[t] = current_cost(now)
-    return center, costs, split_from, cell, rounds
+    return center.size

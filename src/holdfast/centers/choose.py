@@ -10,10 +10,10 @@ from holdfast._machine._math_kernels import portable_log
 from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
 from holdfast._machine.threads import share_parts, share_rows
-from holdfast.centers._cover_kernels import COVER, LIGHT, NOW, label_leaves
+from holdfast.centers._cover_kernels import LIGHT, NOW, label_leaves
 from holdfast.centers._greedy_kernels import find_champions, order_ties, remaining_costs
 from holdfast.centers._heap_kernels import empty_heap
-from holdfast.centers._lineage_kernels import ancestors_among
+from holdfast.centers._lineage_kernels import fill_ancestors
 from holdfast.centers._race_kernels import (
     early_arrivals,
     first_arrivals,
@@ -22,8 +22,9 @@ from holdfast.centers._race_kernels import (
 )
 from holdfast.grid.cells import z_order
 from holdfast.tree import Tree
+from holdfast.tree._kernels import sum_up
 
-__all__ = ["CenterSequence", "choose_centers"]
+__all__ = ["CenterSequence", "ancestors_among", "choose_centers"]
 
 _LONG_RUN = 24
 _WORTH_A_THREAD = 1 << 14  # with fewer leaves, starting a thread takes longer than the work
@@ -57,29 +58,40 @@ def choose_centers(tree: Tree, epsilon: float, max_centers: int, seed: int) -> C
     """Choose `max_centers` centers, or all leaves if there are fewer.
 
     `epsilon` 0 is the greedy algorithm of [LHBP25], Alg. 1. A positive `epsilon` is the exponential
-    mechanism of Alg. 2. Infinity draws leaves in proportion to their weight.
+    mechanism of Alg. 2. Infinity draws leaves in proportion to their weight. The race overwrites
+    the weights and best gains of the tree; a second call restores them first.
     """
     n_centers = min(max_centers, tree.n_leaves)
+    if float(tree.count[tree.root]) * tree.weight_unit != tree.total_weight:
+        sum_up(tree.nodes, tree.root)
     if epsilon == 0.0:
         return _choose_greedily(tree, n_centers)
     return _choose_by_race(tree, epsilon, n_centers, seed)
 
 
+def ancestors_among(parent: NDArray[np.int32], n_clusters: int) -> NDArray[np.int32]:
+    """Cluster of the cut into `n_clusters` clusters that contains each cluster."""
+    ancestor = np.empty(parent.size, dtype=np.int32)
+    fill_ancestors(read_only(parent), n_clusters, ancestor)
+    return ancestor
+
+
 def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
     """Greedy for all k: the gain of a leaf when it is chosen is static, so one sort is enough."""
-    gain, above, cell, _ = find_champions(tree.nodes, tree.closing, tree.leaf_key)
+    gain, above, cell, _ = champions_of(tree)
     order = np.argsort(-gain).astype(np.int32)
     for start, stop in order_ties(order, gain, tree.leaf_key, _LONG_RUN):
         run = order[start:stop]
         order[start:stop] = run[z_order(~tree.leaf_key[run][:, None])]
     rank = np.empty(tree.n_leaves, np.int32)
     rank[order] = np.arange(tree.n_leaves, dtype=np.int32)
-    cost = remaining_costs(gain, order)
+    cost = np.empty(tree.n_leaves)
+    remaining_costs(gain, order, cost)
     parent_of_all = np.where(above >= 0, rank[above], np.int32(-1)).astype(np.int32)
     chosen = order[:n_centers]
     label = rank
     if n_centers < tree.n_leaves:
-        label = ancestors_among(read_only(parent_of_all[order]), n_centers)[rank]
+        label = ancestors_among(parent_of_all[order], n_centers)[rank]
     return CenterSequence(
         leaf=chosen,
         cost=_in_data_units(cost[:n_centers], tree),
@@ -89,39 +101,58 @@ def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
     )
 
 
+def champions_of(
+    tree: Tree,
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.uint8], NDArray[np.int32]]:
+    """Allocate and fill `gain`, `above`, `cell` and `champion` of `find_champions`."""
+    champion = np.empty(tree.splits.size, dtype=np.int32)
+    gain, above = np.empty(tree.n_leaves), np.empty(tree.n_leaves, dtype=np.int32)
+    cell = np.empty(tree.n_leaves, dtype=np.uint8)
+    find_champions(tree.nodes, tree.root, tree.leaf_key, champion, gain, above, cell)
+    return gain, above, cell, champion
+
+
 def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> CenterSequence:
     """Exponential mechanism by a race of clocks; docs/how_it_works.md explains why it is exact."""
     rounds, share = 0, 64 * n_centers + 1024
+    center, parent = np.empty((2, n_centers), dtype=np.int32)
+    cost, cell = np.empty(n_centers), np.empty(n_centers, dtype=np.uint8)
     while rounds < n_centers:
         # A few centers need only the largest gains and the first arrivals.
         rank, queue, times = _rank_and_queue(tree, share)
-        state, cover, now = start_cover(tree.count[tree.root], tree.root, tree.n_leaves)
-        center, cost, parent, cell, rounds = run_rounds(
-            n_centers,
+        state, now = start_cover(tree)
+        rounds = run_rounds(
             temperature_rate(epsilon, tree.total_weight),
             tree.root,
             round_keys(seed),
-            tree.branch_key,
+            tree.coordinates,
+            tree.splits,
+            tree.place,
             tree.leaf_key,
             rank,
             queue,
             times,
             tree.nodes,
             state,
-            cover,
             now,
             np.empty(0, dtype=np.int64),
             empty_heap(tree.n_leaves),
             empty_heap(tree.n_leaves),
+            center,
+            cost,
+            parent,
+            cell,
         )
         share *= 64
-    return CenterSequence(
-        leaf=center,
-        cost=_in_data_units(cost, tree),
-        parent=parent,
-        cell=cell,
-        label=label_leaves(tree.root, center, tree.nodes, state, cover),
-    )
+        if rounds < n_centers:
+            sum_up(tree.nodes, tree.root)
+    label = np.empty(tree.n_leaves, dtype=np.int32)
+    if n_centers == tree.n_leaves:
+        label[center] = np.arange(n_centers, dtype=np.int32)
+    else:
+        todo = np.empty(n_centers + 1, dtype=np.int32)
+        label_leaves(tree.root, center, tree.nodes, state, todo, label)
+    return CenterSequence(center, _in_data_units(cost, tree), parent, cell, label)
 
 
 def _rank_and_queue(
@@ -178,20 +209,17 @@ def round_keys(seed: int) -> NDArray[np.uint64]:
     return np.array([purpose_key(seed, "temperature"), purpose_key(seed, "race")])
 
 
-def start_cover(
-    weight: float, root: int, n_leaves: int
-) -> tuple[NDArray[np.uint8], NDArray[np.void], NDArray[np.void]]:
+def start_cover(tree: Tree) -> tuple[NDArray[np.uint8], NDArray[np.void]]:
     """Start without centers: the root is the only top, and the cost is its weight at distance 1.
 
-    Returns `state`, `cover` and `now` of `_cover_kernels`.
+    Returns `state` and `now` of `_cover_kernels`.
     """
-    state = np.zeros(2 * n_leaves - 1, dtype=np.uint8)  # INSIDE; untouched pages use no memory
-    state[root] = LIGHT
-    cover = np.zeros(n_leaves - 1, dtype=COVER)
+    state = np.zeros(tree.nodes.size, dtype=np.uint8)  # INSIDE; untouched pages use no memory
+    state[tree.root] = LIGHT
     now = np.zeros(1, dtype=NOW)
-    total = int(weight) << 63
+    total = int(tree.count[tree.root]) << 63
     now["cost_low"], now["cost_high"] = total & ((1 << 64) - 1), total >> 64
-    return state, cover, now
+    return state, now
 
 
 def _in_data_units(cost: NDArray[np.float64], tree: Tree) -> NDArray[np.float64]:

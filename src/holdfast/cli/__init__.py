@@ -7,6 +7,7 @@ library, and writes with `holdfast.tables` and `console`. `app` registers the co
 
 import gc
 import sys
+from importlib.metadata import version
 from importlib.util import find_spec
 
 __all__ = ["main"]
@@ -16,6 +17,9 @@ _NEEDED = ("typer", "rich", "pyarrow")
 
 def main() -> None:
     """Run the program on the arguments of this process, and end it."""
+    if sys.argv[1:] == ["--version"]:  # which needs none of them
+        print(f"holdfast {version('holdfast')}")
+        sys.exit(0)
     absent = [name for name in _NEEDED if find_spec(name) is None]
     if absent:
         print(

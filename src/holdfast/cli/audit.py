@@ -16,6 +16,7 @@ from holdfast.cli.options import (
     DataFile,
     DisplayOptions,
     Force,
+    Full,
     MeasureOptions,
     ReadOptions,
     check_counts,
@@ -41,6 +42,9 @@ EXAMPLES = (
 )
 
 _MEASURES = ("moved_fraction", "moved", "symmetric_difference")
+SAMPLE_ROWS = 1000
+"""The rows of a larger table that are measured, unless more are asked for: as on the page."""
+
 _MOST_QUADRATIC = 30_000  # rows: 3.6 GB of distances
 
 
@@ -81,8 +85,11 @@ def audit(
     ] = "moved_fraction",
     sample: Annotated[
         int | None,
-        typer.Option("--sample", min=2, metavar="N", help="Measure on N rows of the table."),
+        typer.Option(
+            "--sample", min=2, metavar="N", help="Measure on N rows; 1,000 of a larger table."
+        ),
     ] = None,
+    full: Full = False,
     checkpoint: Annotated[
         str | None,
         typer.Option(
@@ -101,7 +108,9 @@ def audit(
 
     Every method is fitted to the table and to the table without some rows. The table shows the
     fraction of the remaining rows that change cluster, its standard error, and the k-median cost
-    (the sum of distances to the best center of each cluster). Low is good for both.
+    (the sum of distances to the best medoid of each cluster, in the units of the prepared rows), also
+    relative to one cluster and to Ward linkage. Low is good for all. Of a larger table, 1,000 rows
+    are measured; --full measures all.
     """
     from holdfast.tables.write import STREAM_ENDINGS, check_outputs
 
@@ -110,10 +119,13 @@ def audit(
     names = _check_methods(methods, measure)
     check_seed(how.seed)
     check_outputs({"--out": (out, STREAM_ENDINGS)}, force=force, inputs=(data,))
+    if full and sample is not None:
+        raise InputError("give --full or --sample, not both.")
     if checkpoint is not None and Path(checkpoint).is_file():
         raise InputError(f"--checkpoint {checkpoint} is a file; expected a folder.")
     dataset = read_dataset(data, read, column, console)
-    rows = _take_sample(dataset.rows, sample, how.seed, names, console)
+    most = SAMPLE_ROWS if sample is None else sample
+    rows = _take_sample(dataset.rows, None if full else most, how.seed, names, console)
     check_counts(asked.ks, rows.shape[0])
     records: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
@@ -128,6 +140,7 @@ def audit(
             except (RuntimeError, MemoryError) as error:
                 failed[name] = str(error) or "not enough memory"
             shown.advance()
+    _relate_costs(records, rows)
     _show(records, failed, dataset, rows.shape[0], asked, out, console)
 
 
@@ -148,16 +161,17 @@ def _take_sample(
     names: tuple[str, ...],
     console: Console,
 ) -> "NDArray[np.float64]":
-    from holdfast.report.inputs import keyed_sample
+    from holdfast._machine.hash import keyed_sample
 
     if sample is not None and sample < rows.shape[0]:
+        n_rows = rows.shape[0]
         rows = rows[keyed_sample(rows, sample, seed, "audit")]
-        console.notice(f"measuring on a sample of {sample:,} rows.")
+        console.notice(f"measuring on a sample of {sample:,} of {n_rows:,} rows; --full uses all.")
     quadratic = [name for name in names if METHODS[name].quadratic]
     if quadratic and rows.shape[0] > _MOST_QUADRATIC:
         raise InputError(
-            f"{' and '.join(quadratic)} linkage store a distance for every pair of the "
-            f"{rows.shape[0]:,} rows. Leave them out of --methods, or add --sample 5000."
+            f"with {' and '.join(quadratic)} linkage, a distance is stored for every pair of the "
+            f"{rows.shape[0]:,} rows. Leave that out of --methods, or add --sample 5000."
         )
     return rows
 
@@ -199,6 +213,22 @@ def _measure(
     ]
 
 
+def _relate_costs(records: list[dict[str, Any]], rows: "NDArray[np.float64]") -> None:
+    """Add costs relative to one cluster and to Ward linkage; None where that is not known."""
+    import numpy as np
+
+    from holdfast import k_median_cost
+
+    if not records:
+        return
+    one = k_median_cost(rows, np.zeros(rows.shape[0]))
+    ward = {record["k"]: record["cost"] for record in records if record["method"] == "ward"}
+    for record in records:
+        reference = ward.get(record["k"], 0.0)
+        record["cost_of_one"] = record["cost"] / one if one > 0.0 else None
+        record["cost_of_ward"] = record["cost"] / reference if reference > 0.0 else None
+
+
 def _show(
     records: list[dict[str, Any]],
     failed: dict[str, str],
@@ -233,17 +263,20 @@ def _show(
         )
     elif records:
         form = "{:.1%}" if asked.measure == "moved_fraction" else "{:.4g}"
-        header = ["clusters", "removed", "method", "moved", "±", "cost"]
-        numbers = ("mean", "standard_error")
-        console.show_table(
-            header,
-            [
-                [str(r["k"]), r["delete"], r["method"]]
-                + [form.format(r[number]) for number in numbers]
-                + [f"{r['cost']:.6g}"]
-                for r in records
-            ],
+        header = ["clusters", "removed", "method", "moved", "±", "cost", "of one", "of Ward"]
+        console.show_table(header, [_cells(record, form) for record in records])
+        console.show_line(
+            "cost: sum of the distances to the best medoid of each cluster, in prepared units; of one: "
+            "relative to one cluster; of Ward: relative to Ward linkage."
         )
     if failed:
         told = "; ".join(f"{name}: {why}" for name, why in failed.items())
         raise IncompleteResult(f"{len(failed)} of the methods failed. {told}")
+
+
+def _cells(record: dict[str, Any], form: str) -> list[str]:
+    moved = [form.format(record[name]) for name in ("mean", "standard_error")]
+    relative = [record["cost_of_one"], record["cost_of_ward"]]
+    percent = ["-" if value is None else f"{value:.1%}" for value in relative]
+    named = [str(record["k"]), record["delete"], record["method"]]
+    return [*named, *moved, f"{record['cost']:.5g}", *percent]

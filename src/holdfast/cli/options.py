@@ -25,6 +25,7 @@ __all__ = [
     "DisplayOptions",
     "Epsilon",
     "Force",
+    "Full",
     "Jobs",
     "MeasureOptions",
     "MethodOption",
@@ -131,6 +132,9 @@ DemoData = Annotated[
 ]
 
 
+Full = Annotated[bool, _option("--full", help="Measure on all rows, not on a sample of 1,000.")]
+
+
 @dataclass(frozen=True)
 class MeasureOptions:
     """How carefully stability is measured."""
@@ -147,9 +151,7 @@ class ReportMeasureOptions(MeasureOptions):
 
     trials: Annotated[int, _option("--trials", min=2, help="Perturbed tables per number.")] = 15
     repeats: Annotated[int, _option("--repeats", min=1, help="Seeds per random method.")] = 4
-    full: Annotated[
-        bool, _option("--full", help="Measure on all rows, not on a sample of 1,000.")
-    ] = False
+    full: Full = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.threads import share_parts
-from holdfast.centers._lineage_kernels import ancestors_among
+from holdfast.centers.choose import ancestors_among
 from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Units, solve_as
 from holdfast.follow.structure import Ideas, split_leaf
 from holdfast.hierarchy import Hierarchy

@@ -3,14 +3,14 @@
 import numpy as np
 
 from holdfast._machine._hash_kernels import combine
-from holdfast._machine.jit import inner_kernel, kernel
+from holdfast._machine.jit import inner_kernel, kernel, writing_kernel
 
 __all__ = [
     "column_bounds",
     "content_keys",
     "count_merged",
     "first_difference",
-    "group_sorted",
+    "gather_leaves",
     "highest_bit",
     "precedes",
     "shifted_words",
@@ -23,19 +23,20 @@ _ZERO = np.uint64(0)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _FRACTION = np.int64((1 << 52) - 1)
 _HIDDEN = np.int64(1 << 52)
-_SMALL = 24  # segments up to this size are sorted by insertion
+SMALL = 24  # segments up to this size are sorted by insertion
+DIMENSION_BITS = 25  # a split is one 32-bit integer: 6 bits above, at most 2^25 dimensions
 
 
-@kernel
-def column_bounds(rows):
-    """Smallest and largest value of each column."""
+@writing_kernel
+def column_bounds(rows, bounds):
+    """Fill `bounds` with the smallest and the largest value of each column."""
     n, d = rows.shape
-    lower, upper = rows[0].copy(), rows[0].copy()
+    for j in range(d):
+        bounds[0, j] = bounds[1, j] = rows[0, j]
     for i in range(1, n):
         for j in range(d):
-            lower[j] = min(lower[j], rows[i, j])
-            upper[j] = max(upper[j], rows[i, j])
-    return lower, upper
+            bounds[0, j] = min(bounds[0, j], rows[i, j])
+            bounds[1, j] = max(bounds[1, j], rows[i, j])
 
 
 @inner_kernel
@@ -49,7 +50,7 @@ def _window(mantissa, exponent, low):
     return np.uint64(mantissa >> np.int64(min(-up, 63)))
 
 
-@kernel
+@writing_kernel
 def shifted_words(rows, origin, scale, shift, low, words):
     """Fill `words` with 64-bit windows, from weight 2^low upwards, of the shifted scaled rows.
 
@@ -59,18 +60,16 @@ def shifted_words(rows, origin, scale, shift, low, words):
     the window matters only through its carry, which is settled in the first word nearly always.
     """
     n, d = rows.shape
-    scaled = np.empty(1, np.float64)
-    bits = scaled.view(np.int64)
     for i in range(n):
         for j in range(d):
-            scaled[0] = (rows[i, j] - origin[j]) * scale
-            exponent = (bits[0] >> np.int64(52)) & np.int64(2047)
-            mantissa = bits[0] & _FRACTION
+            bits = np.float64((rows[i, j] - origin[j]) * scale).view(np.int64)
+            exponent = (bits >> np.int64(52)) & np.int64(2047)
+            mantissa = bits & _FRACTION
             if exponent == 0:
                 exponent = np.int64(1)
             else:
                 mantissa |= _HIDDEN
-            if bits[0] < 0:
+            if bits < 0:
                 mantissa = -mantissa
             exponent -= np.int64(1075)
             carry = _ZERO
@@ -89,13 +88,11 @@ def shifted_words(rows, origin, scale, shift, low, words):
 
 @inner_kernel
 def highest_bit(x):
-    """Position of the highest set bit of a positive word."""
-    bit = 0
-    for step in (32, 16, 8, 4, 2, 1):
-        if x >> np.uint64(step) != _ZERO:
-            x >>= np.uint64(step)
-            bit += step
-    return bit
+    """Position of the highest set bit of a positive word: the exponent of it as a double.
+
+    The bit below is cleared first, so that the conversion does not round up to the next power.
+    """
+    return (np.float64(x & ~(x >> _ONE)).view(np.int64) >> np.int64(52)) - 1023
 
 
 @inner_kernel
@@ -163,16 +160,16 @@ def _fill_keys(coordinates, order, keys, lo, hi, bits, dims, found):
 @inner_kernel
 def _radix_pass(keys, order, keys_out, order_out, lo, hi, shift, width, starts):
     """One stable counting pass on `width` bits of the keys from bit `shift` upwards."""
-    mask = np.uint64((1 << width) - 1)
-    shift = np.uint64(shift)
+    mask = np.uint32((1 << width) - 1)
+    shift = np.uint32(shift)
     for b in range((1 << width) + 1):
         starts[b] = 0
     for i in range(lo, hi):
-        starts[np.int64((keys[i] >> shift) & mask) + 1] += 1
+        starts[((keys[i] >> shift) & mask) + _ONE] += 1
     for b in range(1 << width):
         starts[b + 1] += starts[b]
     for i in range(lo, hi):
-        b = np.int64((keys[i] >> shift) & mask)
+        b = (keys[i] >> shift) & mask
         place = lo + starts[b]
         starts[b] += 1
         keys_out[place] = keys[i]
@@ -190,32 +187,29 @@ def _insertion_sort(coordinates, order, lo, hi):
         order[k] = row
 
 
-@kernel
-def sort_rows(coordinates, order, order_out, keys, keys_out):
+@writing_kernel
+def sort_rows(coordinates, order, order_out, keys, keys_out, starts, differ, bits, dims, todo):
     """Stable Z-order of the rows: radix sort on interleaved bits, refined where keys are equal.
 
-    The other arguments are work space, one element per row; returns the one with the order.
+    The other arguments are work space, see `z_order`. Returns whether the order is in `order_out`
+    rather than in `order`.
 
-    Bits that do not vary over a segment are skipped. Every pass settles at least
-    ``min(12 + log2(size), all)`` of the varying ones, so that there are at most ``64 d / 12``
-    passes over any row, and one or two for data without extreme outliers.
+    Bits that do not vary over a segment are skipped. Every pass settles at least 12 of the varying
+    ones, so that there are at most ``64 d / 12`` passes over any row, and one or two for data
+    without extreme outliers.
     """
-    n, d = coordinates.shape
+    n = coordinates.shape[0]
     for i in range(n):
         order[i] = i
-    starts = np.empty((1 << 11) + 1, np.int64)
-    differ = np.empty(d, np.uint64)
-    bits = np.empty(55, np.uint64)
-    dims = np.empty(55, np.int64)
-    todo = np.empty((n // _SMALL + 2, 2), np.int64)  # segments pushed are longer than _SMALL
     todo[0, 0], todo[0, 1] = 0, n
     waiting = 1
+    swapped = False
     while waiting > 0:
         waiting -= 1
         lo, hi = todo[waiting, 0], todo[waiting, 1]
         width = 11 if hi - lo >= 8192 else 6
-        passes = min((highest_bit(np.uint64(hi - lo)) + 11) // width + 1, 55 // width)
-        limit = width * passes
+        passes = (highest_bit(np.uint64(hi - lo)) + 11) // width + 1
+        limit = min(width * passes, bits.size)
         found = _varying_bits(coordinates, order, lo, hi, limit, differ, bits, dims)
         if found == 0:
             continue
@@ -225,6 +219,7 @@ def sort_rows(coordinates, order, order_out, keys, keys_out):
             if lo == 0 and hi == n:
                 keys, keys_out = keys_out, keys
                 order, order_out = order_out, order
+                swapped = not swapped
             else:
                 for i in range(lo, hi):
                     keys[i] = keys_out[i]
@@ -234,36 +229,34 @@ def sort_rows(coordinates, order, order_out, keys, keys_out):
         start = lo
         for i in range(lo + 1, hi + 1):
             if i == hi or keys[i] != keys[start]:
-                if i - start > _SMALL:
+                if i - start > SMALL:
                     todo[waiting, 0], todo[waiting, 1] = start, i
                     waiting += 1
                 elif i - start > 1:
                     _insertion_sort(coordinates, order, start, i)
                 start = i
-    return order
+    return swapped
 
 
-@kernel
-def group_sorted(coordinates, order, unique, begins):
-    """Collapse sorted rows into leaves: their coordinates, and where each begins in `order`.
+@writing_kernel
+def gather_leaves(coordinates, order, keys, start, stop, leaves, splits, key):
+    """Put the rows ``order[start:stop]`` into place, with their keys, and compare neighbors.
 
-    Fills the first elements of `unique` and `begins`; returns how many leaves there are.
+    ``splits[i]`` tells where row i of the order first differs from row i + 1: the number of bits
+    above, times 2^25, plus the dimension; -1 for equal rows. Splits further up are smaller.
     """
-    n, d = coordinates.shape
-    leaves = 0
-    for i in range(n):
+    d = coordinates.shape[1]
+    for i in range(start, stop):
         row = order[i]
-        new = leaves == 0
+        key[i] = keys[row]
         for j in range(d):
-            word = coordinates[row, j]
-            unique[leaves, j] = word
-            if leaves > 0 and word != unique[leaves - 1, j]:
-                new = True
-        if new:
-            begins[leaves] = i
-            leaves += 1
-    begins[leaves] = n
-    return leaves
+            leaves[i, j] = coordinates[row, j]
+        if i > 0:
+            before = coordinates[order[i - 1]] if i == start else leaves[i - 1]
+            differ, where = first_difference(before, leaves[i])
+            splits[i - 1] = -1
+            if differ != _ZERO:
+                splits[i - 1] = ((63 - highest_bit(differ)) << DIMENSION_BITS) | where
 
 
 @kernel
@@ -290,18 +283,16 @@ def sum_weights(weight, order, start):
     return total
 
 
-@kernel
+@writing_kernel
 def content_keys(rows, factors, key, keys):
     """Compute the key of each row: a hash of its values, independent of dtype and row order.
 
     The values are those of `rows` times both factors, powers of two.
     """
     n, d = rows.shape
-    value = np.empty(1, np.float64)
-    bits = value.view(np.uint64)
     for i in range(n):
         h = key
         for j in range(d):
-            value[0] = rows[i, j] * factors[0] * factors[1] + 0.0  # -0.0 becomes 0.0
-            h = combine(h, bits[0])
+            value = rows[i, j] * factors[0] * factors[1] + 0.0  # -0.0 becomes 0.0
+            h = combine(h, np.float64(value).view(np.uint64))
         keys[i] = h

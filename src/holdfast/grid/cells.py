@@ -1,7 +1,7 @@
 """Rows -> leaves: the occupied cells at the depth of the grid, in Z-order, with weights and keys."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,10 @@ from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
 from holdfast._machine.threads import share_rows
 from holdfast.grid._kernels import (
+    SMALL,
     content_keys,
     count_merged,
-    group_sorted,
+    gather_leaves,
     sort_rows,
     sum_weights,
 )
@@ -32,37 +33,61 @@ class Cells:
     ----------
     coordinates : ndarray of shape (n_leaves, n_features), dtype uint64
         See :meth:`Grid.locate`.
-    weight : ndarray of shape (n_leaves,), dtype float64
-        Total weight of the rows in each leaf, an integer in units of `weight_unit`.
-    weight_unit : float
-        A power of two; 1 for rows without weights.
+    splits : ndarray of shape (n_leaves - 1,), dtype int32
+        Where each leaf first differs from the next; see `gather_leaves`.
     key : ndarray of shape (n_leaves,), dtype uint64
         Hash of the seed and the content of each leaf's first row.
     order : ndarray of shape (n_rows,), dtype int32
         Rows by leaf; within a leaf by content, then by row number.
-    start : ndarray of shape (n_leaves + 1,), dtype int32
-        Rows of leaf i are ``order[start[i]:start[i + 1]]``.
+    begins : ndarray of shape (n_leaves + 1,), dtype int32, or None
+        `start`, if some rows share a leaf.
+    given_weight : ndarray of shape (n_leaves,), dtype float64, or None
+        `weight`, if the rows have weights.
+    weight_unit : float
+        A power of two; 1 for rows without weights.
     n_merged : int
         Number of rows that differ from the first row of their leaf but share its cell.
     """
 
     coordinates: NDArray[np.uint64]
-    weight: NDArray[np.float64]
-    weight_unit: float
+    splits: NDArray[np.int32]
     key: NDArray[np.uint64]
     order: NDArray[np.int32]
-    start: NDArray[np.int32]
+    begins: NDArray[np.int32] | None
+    given_weight: NDArray[np.float64] | None
+    weight_unit: float
     n_merged: int
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return self.key.size
+
+    @property
+    def start(self) -> NDArray[np.int32]:
+        """Where leaves begin: rows of leaf i are ``order[start[i]:start[i + 1]]``."""
+        return np.arange(self.n_leaves + 1, dtype=np.int32) if self.begins is None else self.begins
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """Total weight of the rows in each leaf, an integer in units of `weight_unit`."""
+        if self.given_weight is not None:
+            return self.given_weight
+        if self.begins is None:
+            return np.ones(self.n_leaves)
+        return np.diff(self.begins).astype(np.float64)
 
     @property
     def first_rows(self) -> NDArray[np.int32]:
         """The row that represents each leaf."""
-        return self.order[self.start[:-1]]
+        return self.order if self.begins is None else self.order[self.begins[:-1]]
 
     @property
     def total_weight(self) -> float:
         """Weight of all rows, in the units of the given weights."""
-        return float(self.weight.sum()) * self.weight_unit
+        if self.given_weight is None:
+            return float(self.order.size)
+        return float(self.given_weight.sum()) * self.weight_unit
 
 
 def collect_cells(
@@ -70,8 +95,8 @@ def collect_cells(
 ) -> Cells:
     """Sort rows by cell and merge rows that share a cell at the depth of the grid.
 
-    Takes O(n d) time and 60 + 16 d bytes of temporary memory per row for data without adversarial
-    structure. Needs at most 64 d / 12 passes over the rows for any data.
+    Takes O(n d) time and 28 + 16 d bytes of memory per row for data without adversarial structure.
+    Needs at most 64 d / 12 passes over the rows for any data.
 
     Parameters
     ----------
@@ -86,32 +111,45 @@ def collect_cells(
         )
     coordinates = grid.locate(X)
     order = z_order(coordinates)
-    coordinates, start = _group_leaves(coordinates, order)
-    n_merged = 0
-    if start.size <= X.shape[0]:
-        for leaf in np.flatnonzero(count_merged(read_only(X), order, start)):
-            rows = order[start[leaf] : start[leaf + 1]]
-            order[start[leaf] : start[leaf + 1]] = rows[np.lexsort(X[rows].T[::-1])]
-        n_merged = int(count_merged(read_only(X), order, start).sum())
-    unit = 1.0
+    leaves, splits, key = _gather(coordinates, order, row_keys(X, seed))
+    del coordinates
+    begins, n_merged = None, 0
+    if splits.size and splits.min() < 0:
+        new = np.flatnonzero(splits >= 0)
+        begins = np.concatenate(([0], new + 1, [order.size])).astype(np.int32)
+        leaves, splits = leaves[begins[:-1]], splits[new]
+        merged = count_merged(read_only(X), order, begins)
+        for leaf in np.flatnonzero(merged):
+            rows = order[begins[leaf] : begins[leaf + 1]]
+            order[begins[leaf] : begins[leaf + 1]] = rows[np.lexsort(X[rows].T[::-1])]
+        n_merged = int(count_merged(read_only(X), order, begins).sum()) if merged.any() else 0
+        key = row_keys(X, seed)[order[begins[:-1]]]
+    cells = Cells(leaves, splits, key, order, begins, None, 1.0, n_merged)
     if weight is None:
-        leaf_weight = np.ones(start.size - 1)
-        if start.size <= X.shape[0]:
-            leaf_weight = np.diff(start).astype(np.float64)
-    else:
-        weight, unit = to_fixed_point(weight)
-        leaf_weight = sum_weights(weight, order, start)
-    key = row_keys(X, seed)[order[start[:-1]]]
-    return Cells(coordinates, leaf_weight, unit, key, order, start, n_merged)
+        return cells
+    weight, unit = to_fixed_point(weight)
+    total = sum_weights(weight, order, cells.start)
+    return replace(cells, given_weight=total, weight_unit=unit)
 
 
 def z_order(coordinates: NDArray[np.uint64]) -> NDArray[np.int32]:
     """Sort rows in Z-order, and equal rows by row number."""
-    n = coordinates.shape[0]
+    n, d = coordinates.shape
     # Arrays that NumPy allocates use large pages; arrays allocated in kernels do not.
-    orders, keys = np.empty((2, n), dtype=np.int32), np.empty((2, n), dtype=np.uint64)
-    order: NDArray[np.int32] = sort_rows(coordinates, orders[0], orders[1], keys[0], keys[1])
-    return order
+    order, order_out = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    swapped = sort_rows(
+        coordinates,
+        order,
+        order_out,
+        np.empty(n, dtype=np.uint32),
+        np.empty(n, dtype=np.uint32),
+        np.empty((1 << 11) + 1, dtype=np.int64),
+        np.empty(d, dtype=np.uint64),
+        np.empty(32, dtype=np.uint64),  # a key has 32 bits
+        np.empty(32, dtype=np.int64),
+        np.empty((n // SMALL + 2, 2), dtype=np.int64),  # segments waiting are longer than SMALL
+    )
+    return order_out if swapped else order
 
 
 def row_keys(X: NDArray[np.float64], seed: int, exponent: int = 0) -> NDArray[np.uint64]:
@@ -123,16 +161,19 @@ def row_keys(X: NDArray[np.float64], seed: int, exponent: int = 0) -> NDArray[np
     return keys
 
 
-def _group_leaves(
-    coordinates: NDArray[np.uint64], order: NDArray[np.int32]
-) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """Coordinates of the distinct cells, and where their rows begin in `order`."""
-    unique = np.empty_like(coordinates)
-    begins = np.empty(order.size + 1, dtype=np.int32)
-    leaves = group_sorted(coordinates, order, unique, begins)
-    if leaves < order.size // 2:
-        return unique[:leaves].copy(), begins[: leaves + 1].copy()
-    return unique[:leaves], begins[: leaves + 1]
+def _gather(
+    coordinates: NDArray[np.uint64], order: NDArray[np.int32], keys: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint64]]:
+    """Coordinates and keys in the order of the leaves, and where neighbors differ."""
+    leaves, key = np.empty_like(coordinates), np.empty_like(keys)
+    splits = np.empty(max(order.size - 1, 0), dtype=np.int32)
+    share_rows(
+        order.size,
+        lambda part: gather_leaves(
+            coordinates, order, keys, part.start, part.stop, leaves, splits, key
+        ),
+    )
+    return leaves, splits, key
 
 
 def to_fixed_point(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

@@ -17,9 +17,9 @@ from holdfast._machine._math_kernels import portable_exp
 from holdfast._machine.hash import combine_arrays, purpose_key
 from holdfast._machine.jit import read_only
 from holdfast._machine.threads import share_rows
-from holdfast.grid._kernels import shifted_words
+from holdfast.grid._kernels import column_bounds, shifted_words
 
-__all__ = ["BLOCKS", "DEPTH", "ROOT_EXPONENTS", "Extent", "Grid", "place_grid"]
+__all__ = ["BLOCKS", "DEPTH", "ROOT_EXPONENTS", "Extent", "Grid", "bounds_of", "place_grid"]
 
 DEPTH = 63
 """Levels below the root's children; rows that share a cell at this depth form one leaf."""
@@ -150,6 +150,13 @@ class Grid:
             (block >> np.uint64(offset)) | (above << np.uint64(64 - offset))
         )
         return words
+
+
+def bounds_of(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Smallest and largest value of each column."""
+    bounds = np.empty((2, X.shape[1]))
+    column_bounds(read_only(X), bounds)
+    return bounds[0], bounds[1]
 
 
 def place_grid(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from holdfast._machine.interrupts import unwrap_interrupts
 from holdfast._machine.jit import read_only
 from holdfast.centers import CenterSequence
-from holdfast.centers._lineage_kernels import ancestors_among
+from holdfast.centers.choose import ancestors_among
 from holdfast.grid import Cells, Grid
 from holdfast.hierarchy._kernels import merge_rows
 from holdfast.hierarchy.locate import build_locator
@@ -255,8 +255,7 @@ class Hierarchy:
                 f"k must be from 1 to {self.n_centers}, the number of centers in this hierarchy "
                 f"({why}); got {k}."
             )
-        ancestors: NDArray[np.int32] = ancestors_among(read_only(self.parent), int(k))
-        return ancestors
+        return ancestors_among(self.parent, int(k))
 
 
 def build_hierarchy(

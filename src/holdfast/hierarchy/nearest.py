@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from holdfast._machine.jit import read_only
 from holdfast._machine.threads import share_parts
 from holdfast.centers._distance_kernels import COSINE, unit_rows
-from holdfast.centers._lineage_kernels import ancestors_among
+from holdfast.centers.choose import ancestors_among
 from holdfast.hierarchy._kernels import nearest_leaves
 
 __all__ = ["MeansLocator"]
@@ -54,7 +54,7 @@ class MeansLocator:
 
     def first(self, k: int) -> "MeansLocator":
         """Keep the first k labels: the locator of a hierarchy that stops there."""
-        ancestors = ancestors_among(read_only(self.parent), k)
+        ancestors = ancestors_among(self.parent, k)
         return replace(self, label=ancestors[self.label], parent=self.parent[:k])
 
     def finest(self, X: NDArray[np.floating]) -> NDArray[np.int32]:

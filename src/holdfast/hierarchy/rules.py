@@ -128,6 +128,7 @@ def find_rule(
     columns: Sequence[Column],
     keys: NDArray[np.uint64],
     max_conditions: int,
+    halves: int = _HALVES,
 ) -> Rule:
     """Find the rule that tells the rows `inside` from the others, and measure its stability.
 
@@ -140,6 +141,8 @@ def find_rule(
     keys : ndarray of shape (n,), dtype uint64
         Their bits select the half samples.
     max_conditions : int
+    halves : int, default=10
+        Half samples that measure the stability; 0 does not measure it.
 
     Returns
     -------
@@ -147,7 +150,7 @@ def find_rule(
     """
     rule = _grow_rule(X, weight, inside, columns, max_conditions)
     followed, agreement = rule.holds(X), []
-    for half in range(_HALVES):
+    for half in range(halves):
         kept = (keys >> np.uint64(half)) & np.uint64(1) == 1
         if not (inside[kept].any() and (~inside)[kept].any()):
             continue

@@ -21,8 +21,9 @@ from holdfast.report.comparison import (
 )
 from holdfast.report.inputs import Inputs, check_inputs
 from holdfast.report.page import Report, list_numbers
+from holdfast.report.profiles import choose_columns
 from holdfast.report.rows import count_refits, find_rows, named_rows
-from holdfast.report.segments import choose_columns, count_bootstraps, summarise_segments
+from holdfast.report.segments import count_bootstraps, summarise_segments
 from holdfast.report.verdict import compose_verdict
 from holdfast.stability import SensitivityResult
 
@@ -48,6 +49,7 @@ def build_report(
     names: Sequence[str] | None = None,
     ids: Sequence[Any] | None = None,
     values: ArrayLike | None = None,
+    categories: Mapping[str, Sequence[Any]] | None = None,
     delete: Sequence[int | float] = DELETES,
     trials: int = 15,
     repeats: int = 4,
@@ -82,6 +84,9 @@ def build_report(
     values : array-like of shape (n_samples, n_features), default=None
         The rows in their original units, where `X` was scaled or filled in; NaN is shown as
         missing. None shows `X`.
+    categories : mapping of str to sequence, or data frame, default=None
+        Columns of text with at most 50 different values, one for each row. They are not clustered;
+        the page shows how frequent each value is in each segment.
     delete : sequence of int or float
         Amounts of rows to remove, as for `average_sensitivity`. The verdict is about 5% if that is
         among them, otherwise about the largest. Amounts that leave fewer than two rows a cluster
@@ -136,8 +141,8 @@ def build_report(
             f"repeats={repeats}, ...)"
         )
     inputs = check_inputs(
-        X, n_clusters=n_clusters, names=names, ids=ids, values=values, estimator=estimator,
-        methods=methods, delete=delete, trials=trials, repeats=repeats, full=full, n_jobs=n_jobs,
+        X, n_clusters=n_clusters, names=names, ids=ids, values=values,
+        categories=categories, estimator=estimator, methods=methods, delete=delete, trials=trials, repeats=repeats, full=full, n_jobs=n_jobs,
         random_state=random_state, rows=rows, title=title, command=command,
         preparation=preparation, progress=progress,
     )  # fmt: skip

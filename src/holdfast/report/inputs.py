@@ -1,5 +1,6 @@
 """The arguments of a report, validated once."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from holdfast._machine.hash import combine_arrays, purpose_key, seed_from
+from holdfast._machine.hash import keyed_sample, seed_from
 from holdfast._machine.progress import ProgressOption
 from holdfast.clusterers import METHODS, Clusterer, as_clusterer
 from holdfast.estimator import HierarchicalKMedian
@@ -16,7 +17,6 @@ from holdfast.stability.perturb import Delete
 from holdfast.stability.plan import check_count, check_rows
 
 __all__ = ["DEFAULT_METHODS", "SAMPLE_ROWS", "ComparedMethod", "Inputs", "check_inputs"]
-__all__ += ["keyed_sample"]
 
 MAX_CLUSTERS = 32
 """The most clusters that the page can tell apart: eight colors times four shapes."""
@@ -25,6 +25,9 @@ SAMPLE_ROWS = 1000
 """Methods are compared on at most this many rows: some need O(n^2) time or memory."""
 
 MIN_ROWS = 8
+
+MAX_LEVELS = 50
+"""Different values that a column of categories may have."""
 
 HOLDFAST_METHODS = ("means", "medoids", "tree")
 
@@ -58,6 +61,24 @@ class ComparedMethod:
 
 
 @dataclass(frozen=True, eq=False)
+class Category:
+    """A column of text that describes rows but does not cluster them.
+
+    Attributes
+    ----------
+    name : str
+    levels : tuple of str
+        Its different values.
+    codes : ndarray of shape (n,), dtype int64
+        Number of each row's value in `levels`.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class Inputs:
     """Everything that the parts of a report are computed from.
 
@@ -71,6 +92,7 @@ class Inputs:
         Names of the d columns.
     ids : tuple of str or None
         Names of the n rows.
+    categories : tuple of Category
     k, max_k : int
         The cut that is measured, and the finest cut that is shown.
     estimator : HierarchicalKMedian
@@ -96,6 +118,7 @@ class Inputs:
     values: Rows
     names: tuple[str, ...]
     ids: tuple[str, ...] | None
+    categories: tuple[Category, ...]
     k: int
     max_k: int
     estimator: HierarchicalKMedian
@@ -136,6 +159,7 @@ def check_inputs(
     names: Sequence[str] | None,
     ids: Sequence[Any] | None,
     values: ArrayLike | None,
+    categories: Mapping[str, Sequence[Any]] | None,
     estimator: HierarchicalKMedian | None,
     methods: Any,
     delete: Sequence[int | float],
@@ -174,6 +198,7 @@ def check_inputs(
         values=_check_values(values, clustered),
         names=_check_names(names, d),
         ids=_check_ids(ids, n),
+        categories=_check_categories(categories, n),
         k=int(n_clusters),
         max_k=max_k,
         estimator=model,
@@ -191,35 +216,6 @@ def check_inputs(
         preparation=tuple(preparation),
         progress=progress,
     )
-
-
-def keyed_sample(rows: Rows, size: int, seed: int, purpose: str) -> NDArray[np.int64]:
-    """Sample the rows with the smallest keys, where there are more than `size`.
-
-    A key is a hash of the seed and of the row's values, so a row stays in the sample when other
-    rows are added or removed, unless they displace it. Equal rows are taken in their order.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d), dtype float64
-    size : int
-    seed : int
-    purpose : str
-        Samples for different purposes are independent.
-
-    Returns
-    -------
-    ndarray of shape (min(n, size),), dtype int64
-        Row numbers, ascending.
-    """
-    n = rows.shape[0]
-    if n <= size:
-        return np.arange(n)
-    keys = np.full(n, purpose_key(seed, purpose), dtype=np.uint64)
-    for column in rows.T:
-        words = (column + 0.0).view(np.uint64)  # + 0.0: a negative zero is a zero
-        keys = combine_arrays(keys, words)
-    return np.sort(np.argsort(keys, kind="stable")[:size])
 
 
 def _names_of_frame(
@@ -323,6 +319,33 @@ def _check_ids(ids: Sequence[Any] | None, n_rows: int) -> tuple[str, ...] | None
     if len(ids) != n_rows:
         raise ValueError(f"ids must have one for each of {n_rows} rows; got {len(ids)}.")
     return tuple(_shorten(name) for name in ids)
+
+
+def _check_categories(
+    categories: Mapping[str, Sequence[Any]] | None, n_rows: int
+) -> tuple[Category, ...]:
+    """Give each different value of a column a number; a missing one is a value too."""
+    found = []
+    for name, column in ({} if categories is None else categories).items():
+        if len(column) != n_rows:
+            raise ValueError(
+                f"categories must have a value for each of {n_rows} rows; {name!r} has {len(column)}."
+            )
+        texts = ["missing" if _is_missing(value) else _shorten(value) for value in column]
+        numbers = {text: i for i, text in enumerate(sorted(set(texts)))}
+        if len(numbers) > MAX_LEVELS:
+            raise ValueError(
+                f"categories must have at most {MAX_LEVELS} different values; {name!r} has "
+                f"{len(numbers)}."
+            )
+        codes = np.array([numbers[text] for text in texts], dtype=np.int64)
+        found.append(Category(_shorten(name), tuple(numbers), codes))
+    return tuple(found)
+
+
+def _is_missing(value: Any) -> bool:
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return value is None or is_nan or str(value) in ("", "<NA>", "NaT")
 
 
 def _shorten(name: Any, most: int = 120) -> str:

@@ -14,27 +14,24 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances, silhouette_samples
 
+from holdfast._machine.hash import keyed_sample
 from holdfast._machine.progress import ProgressOption
 from holdfast.clusterers.protocol import Rows as AnyRows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.cost import k_median_cost
-from holdfast.report.inputs import Inputs, keyed_sample
+from holdfast.report.inputs import Inputs
 from holdfast.report.page import list_numbers, round_number
+from holdfast.report.profiles import describe_nodes
 from holdfast.stability import Bootstrap, average_sensitivity
 
-__all__ = ["choose_columns", "count_bootstraps", "summarise_segments"]
-
-MIN_DESCRIBED = 5
-"""Without rows on the page, smaller clusters are not described: their mean is nearly a row."""
+__all__ = ["count_bootstraps", "summarise_segments"]
 
 MAX_POINTS = 3000
 
 _MAX_COST_ROWS = 3000  # the best medoid of a cluster takes up to O(size^2) distances
 _MAX_BOOTSTRAPPED_ROWS = 600_000  # in all bootstrap samples together
 _MIN_BOOTSTRAPS = 3
-_DISTINGUISHING = 3  # columns named for each cluster
-_MIN_DIFFERENCE = 0.3  # standard deviations
 
 Rows = NDArray[np.float64]
 
@@ -69,49 +66,23 @@ def summarise_segments(
             {"row": int(row), "values": list_numbers(inputs.values[row, columns])}
             for row in centers
         ]
-    means = _Means(inputs.values, last, inputs.max_k)
     costed = keyed_sample(inputs.rows, _MAX_COST_ROWS, inputs.seed, "report: cost")
     return {
         "k": inputs.k,
         "max_k": inputs.max_k,
         "parent": hierarchy.parent[: inputs.max_k].tolist(),
         "sizes": np.bincount(last, minlength=inputs.max_k).tolist(),
-        "costs": list_numbers(_cut_costs(inputs.rows[costed], last[costed], nodes)),
+        "costs": list_numbers(
+            _cut_costs(inputs.rows[costed], last[costed], nodes) * (last.size / costed.size)
+        ),
         "cost_rows": int(costed.size),
-        "distinguishing": [means.distinguish(node, inputs.show_rows) for node in nodes],
-        "profiles": [means.profile(node, columns, inputs.show_rows) for node in nodes],
-        "min_described": None if inputs.show_rows else MIN_DESCRIBED,
+        **describe_nodes(inputs, last, nodes, columns),
         "stability": _bootstrap_clusters(inputs, progress),
         "stability_trials": count_bootstraps(inputs),
         **_measure_separation(inputs, hierarchy),
         "centers": listed,
         "points": points,
     }
-
-
-def choose_columns(inputs: Inputs, labels: NDArray[np.int32], most: int) -> NDArray[np.int64]:
-    """Choose the columns whose means differ most between clusters, in their own order.
-
-    Parameters
-    ----------
-    inputs : Inputs
-    labels : ndarray of shape (n,), dtype int32
-    most : int
-
-    Returns
-    -------
-    ndarray of shape (min(d, most),), dtype int64
-    """
-    d = inputs.values.shape[1]
-    if d <= most:
-        return np.arange(d)
-    n_clusters = int(labels.max()) + 1
-    means = _Means(inputs.values, labels, n_clusters)
-    between = np.zeros(d)
-    for cluster in range(n_clusters):
-        node = np.array([cluster])
-        between += means.sizes[cluster] * means.differences(node) ** 2
-    return np.sort(np.argsort(-between, kind="stable")[:most])
 
 
 def count_bootstraps(inputs: Inputs) -> int:
@@ -129,79 +100,6 @@ def _list_nodes(parent: NDArray[np.int32], max_k: int) -> list[NDArray[np.int64]
             owner[cluster] = owner[parent[cluster]]
         nodes += [np.flatnonzero(owner == parent[t]), np.flatnonzero(owner == t)]
     return nodes
-
-
-class _Means:
-    """Means of columns in any union of last clusters, from one pass over the rows.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, d), dtype float64
-        NaN where missing.
-    labels : ndarray of shape (n,), dtype int32
-    n_clusters : int
-    """
-
-    def __init__(self, values: Rows, labels: NDArray[np.int32], n_clusters: int) -> None:
-        present = np.isfinite(values)
-        known = np.where(present, values, 0.0)
-        self.sizes = np.bincount(labels, minlength=n_clusters)
-        self._sums = _sum_by_label(known, labels, n_clusters)
-        self._counts = _sum_by_label(present, labels, n_clusters)
-        everything = np.arange(n_clusters)
-        self.mean = self.of(everything)
-        away = np.where(present, values - self.mean, 0.0)
-        with np.errstate(invalid="ignore"):
-            self.deviation = np.sqrt((away**2).sum(axis=0) / self._counts.sum(axis=0))
-
-    def of(self, node: NDArray[np.int64]) -> Rows:
-        """Return the mean of the values that are present; NaN where none is."""
-        total, count = self._sums[node].sum(axis=0), self._counts[node].sum(axis=0)
-        mean: Rows = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-        return mean
-
-    def differences(self, node: NDArray[np.int64]) -> Rows:
-        """Return the difference to the mean of all rows, in standard deviations; 0 if unknown."""
-        own = self.of(node)
-        known = (self.deviation > 0.0) & np.isfinite(own)
-        away: Rows = np.divide(own - self.mean, self.deviation, out=np.zeros_like(own), where=known)
-        return away
-
-    def distinguish(self, node: NDArray[np.int64], show_means: bool) -> list[list[Any]] | None:
-        """List ``[column, difference, mean]`` of the columns that differ most."""
-        if self._is_hidden(node, show_means):
-            return None
-        own, differences = self.of(node), self.differences(node)
-        largest = np.argsort(-np.abs(differences), kind="stable")[:_DISTINGUISHING]
-        return [
-            [
-                int(j),
-                round(float(differences[j]), 2 if show_means else 1),
-                round_number(own[j], 4) if show_means else None,
-            ]
-            for j in largest
-            if abs(differences[j]) >= _MIN_DIFFERENCE
-        ]
-
-    def profile(
-        self, node: NDArray[np.int64], columns: NDArray[np.int64], show_means: bool
-    ) -> dict[str, Any] | None:
-        """Give differences and means of the columns shown."""
-        if self._is_hidden(node, show_means):
-            return None
-        differences = self.differences(node)[columns].round(2 if show_means else 1)
-        return {
-            "differences": list_numbers(differences),
-            "means": list_numbers(self.of(node)[columns], 4) if show_means else None,
-        }
-
-    def _is_hidden(self, node: NDArray[np.int64], show_means: bool) -> bool:
-        return not show_means and int(self.sizes[node].sum()) < MIN_DESCRIBED
-
-
-def _sum_by_label(values: NDArray[Any], labels: NDArray[np.int32], n_clusters: int) -> Rows:
-    sums = [np.bincount(labels, weights=column, minlength=n_clusters) for column in values.T]
-    return np.stack(sums, axis=1)
 
 
 def _cut_costs(

@@ -19,6 +19,8 @@ _GIANT = 0.8  # chance alone finds four fifths of the rows again with a Jaccard 
 _FOUND_AGAIN = 0.85  # Jaccard index
 _SAME_COST = 0.02  # relative difference in cost that does not matter
 _LOWER_COST = 0.05  # relative difference in cost that does
+_PAIRWISE = ("ward", "average", "complete", "single")  # take a distance for every pair of rows
+_MOST_PAIRWISE = 30_000  # rows
 
 Entry = dict[str, Any]
 
@@ -295,11 +297,16 @@ def _number_separation(segments: Entry, fractions: list[float]) -> Entry:
 
 
 def _find_better(comparison: Entry, own: Entry, command: str) -> Entry | None:
-    """Find a method that is clearly steadier at the same cost, or closer and not less steady."""
+    """Find a method that is clearly steadier at the same cost, or closer and not less steady.
+
+    Methods that can handle all rows come first.
+    """
     better = [m for m in comparison["methods"] if m["kind"] != "own" and _is_better(m, own)]
+    n_rows = comparison["sampled_from"] or comparison["n_rows"]
+    usable = [m for m in better if m["name"] not in _PAIRWISE or n_rows <= _MOST_PAIRWISE]
     if not better:
         return None
-    best = min(better, key=lambda m: _relative(m["cost"], own["cost"]) + m["moved"])
+    best = min(usable or better, key=lambda m: _relative(m["cost"], own["cost"]) + m["moved"])
     cost = _relative(best["cost"], own["cost"]) - 1.0
     if abs(cost) < _SAME_COST:
         costs = "at about the same k-median cost"
@@ -307,13 +314,18 @@ def _find_better(comparison: Entry, own: Entry, command: str) -> Entry | None:
         costs = (
             f"at a {format_fraction(abs(cost))} {'lower' if cost < 0 else 'higher'} k-median cost"
         )
-    return {
-        "text": (
-            f"On this table, {best['title']} does better: {format_fraction(best['moved'])} of the rows "
-            f"change cluster, against {format_fraction(own['moved'])} here, {costs}."
-        ),
-        "command": _suggest_command(best, comparison["k"], command),
-    }
+    where = "On this table" if comparison["sampled_from"] is None else "On the sampled rows"
+    text = (
+        f"{where}, {best['title']} does better: {format_fraction(best['moved'])} of the remaining "
+        f"rows change cluster, against {format_fraction(own['moved'])} here, {costs}."
+    )
+    if best not in usable:
+        text += (
+            f" It takes a distance for every pair of rows, too many for {n_rows:,} rows; use it for "
+            f"a sample."
+        )
+        return {"text": text, "command": None}
+    return {"text": text, "command": _suggest_command(best, comparison["k"], command)}
 
 
 def _is_better(peer: Entry, own: Entry) -> bool:

@@ -15,7 +15,7 @@ from holdfast.centers._cover_kernels import (
     take,
 )
 from holdfast.centers._race_kernels import delay_of, draw_temperature, race
-from holdfast.tree._kernels import DISTANCE
+from holdfast.tree._kernels import DISTANCE, own_distance
 
 __all__ = ["SAVED", "deepest_path", "effects_at", "run_without", "step_down"]
 
@@ -41,11 +41,6 @@ def deepest_path(closing, nodes):
         depth[w] = 1 if p < 0 else depth[p // 2] + 1
         deepest = max(deepest, depth[w])
     return deepest
-
-
-@inner_kernel
-def _own_distance(node, nodes):
-    return 0.0 if node % 2 == 0 else DISTANCE[nodes[node]["bit"]]
 
 
 @inner_kernel
@@ -77,7 +72,7 @@ def _refresh_node(node, nodes, champion, leaf_key):
         champion[node // 2] = (
             second if _is_beaten(best_a, first, best_b, second, leaf_key) else first
         )
-    drop = DISTANCE[bit_above(node, nodes)] - _own_distance(node, nodes)
+    drop = DISTANCE[bit_above(node, nodes)] - own_distance(node, nodes)
     nodes[node]["best"] = below + nodes[node]["weight"] * drop
 
 
@@ -163,11 +158,11 @@ def _lead(n_tops, tops, nodes, state, champion, leaf_key):
 
 
 @inner_kernel
-def _mark_tops(n_tops, tops, threshold, nodes, state, cover):
+def _mark_tops(n_tops, tops, threshold, nodes, state):
     for i in range(n_tops):
         if state[tops[i]] == LIGHT and nodes[tops[i]]["best"] > threshold:
             state[tops[i]] = HEAVY
-            refresh_above(tops[i], nodes, state, cover)
+            refresh_above(tops[i], nodes, state)
 
 
 @inner_kernel
@@ -202,13 +197,13 @@ def _add_path(leaf, n_tops, tops, nodes, state):
 
 @inner_kernel
 def _run(
-    rate, root, keys, branch_key, leaf_key, queue, times, champion,
-    nodes, state, cover, now, looked, heap, late, tops, leaves, bits,
+    rate, root, keys, coordinates, splits, place, leaf_key, queue, times, champion,
+    whole, nodes, state, now, looked, heap, late, tops, leaves, bits,
 ):  # fmt: skip
     """Choose as many centers as `leaves` and `bits` have room for; note them and their cells.
 
-    A rate of 0 is greedy. Leaves state and cover as they were. Returns whether the queue of first
-    arrivals was long enough.
+    A rate of 0 is greedy. Leaves the state as it was, and the nodes like those of the `whole` tree.
+    Returns whether the queue of first arrivals was long enough.
     """
     weight = np.uint64(nodes[root]["weight"])
     now[0]["cost_low"], now[0]["cost_high"] = weight << np.uint64(63), weight >> np.uint64(1)
@@ -227,22 +222,22 @@ def _run(
         else:
             least_cost = cost_with_best(leader, nodes, now)
             temperature, threshold = draw_temperature(t, least_cost, rate, keys[0])
-            _mark_tops(n_tops, tops, threshold, nodes, state, cover)
+            _mark_tops(n_tops, tops, threshold, nodes, state)
             leaf = race(
-                t, nodes[leader]["best"], temperature, threshold, root, keys[1], branch_key,
-                leaf_key, queue, times, nodes, state, cover, now, looked, heap, late,
+                t, nodes[leader]["best"], temperature, threshold, root, keys[1], coordinates,
+                splits, place, leaf_key, queue, times, nodes, state, now, looked, heap, late,
             )  # fmt: skip
             if leaf < 0:
                 enough = False
                 break
         n_tops = _add_path(leaf, n_tops, tops, nodes, state)
-        _, cell = take(leaf, t, threshold, nodes, state, cover, now)
+        _, cell = take(leaf, t, threshold, nodes, state, now)
         leaves[t], bits[t] = leaf, cell
     for i in range(n_tops):
         state[tops[i]] = INSIDE
         if tops[i] % 2 == 1:
-            cover[tops[i] // 2]["weight"] = 0.0
-            cover[tops[i] // 2]["best"] = 0.0
+            nodes[tops[i]]["weight"] = whole[tops[i]]["weight"]
+            nodes[tops[i]]["best"] = whole[tops[i]]["best"]
     return enough
 
 
@@ -266,8 +261,8 @@ def _requeue(leaf, weight, leaf_key, queue, times):
 
 @kernel
 def run_without(
-    removed, watched, rate, root, keys, branch_key, leaf_key, queue, times, champion,
-    nodes, state, cover, now, looked, heap, late, saved, tops, low, high,
+    removed, watched, rate, root, keys, coordinates, splits, place, leaf_key, queue, times,
+    champion, whole, nodes, state, now, looked, heap, late, saved, tops, low, high,
 ):  # fmt: skip
     """For each leaf of `removed`, the cells of the first centers once one of its rows is gone.
 
@@ -290,8 +285,8 @@ def run_without(
             if alone:
                 state[2 * leaf] = COVERED  # its clock no longer counts
         enough[i] = queued and _run(
-            rate, new_root, keys, branch_key, leaf_key, queue, times, champion, nodes, state,
-            cover, now, looked, heap, late, tops, low[i], high[i],
+            rate, new_root, keys, coordinates, splits, place, leaf_key, queue, times, champion,
+            whole, nodes, state, now, looked, heap, late, tops, low[i], high[i],
         )  # fmt: skip
         if leaf >= 0:
             _restore(leaf, n_saved, nodes, champion, saved)

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from holdfast._machine.interrupts import unwrap_interrupts
-from holdfast._machine.jit import read_only
-from holdfast.centers._greedy_kernels import find_champions
 from holdfast.centers._heap_kernels import empty_heap
 from holdfast.centers.choose import (
+    champions_of,
     first_in_queue,
     round_keys,
     start_cover,
@@ -27,7 +26,7 @@ from holdfast.centers.choose import (
 )
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.grid import Cells, Grid, collect_cells, place_grid
-from holdfast.grid._kernels import column_bounds
+from holdfast.grid.place import bounds_of
 from holdfast.parameters import Settings
 from holdfast.pipeline import cluster_rows
 from holdfast.stability._deletion_kernels import (
@@ -96,19 +95,19 @@ def match_deletions(
     """
     n_rows = X.shape[0]
     settings = replace(settings, max_centers=max(ks))
-    lower, upper = column_bounds(read_only(X))
+    lower, upper = bounds_of(X)
     grid = place_grid(
         lower, upper, settings.seed, random_shift=settings.random_shift, root_box=settings.root_box
     )
     cells = collect_cells(X, None, grid, settings.seed)
     matched = np.full((n_rows, len(ks)), n_rows - 1, dtype=np.int64)
-    if max(ks) >= cells.weight.size:
+    if max(ks) >= cells.n_leaves:
         refit = np.arange(n_rows)
     else:
         runs = _run_all(build_tree(cells, grid, settings.seed), max(ks), settings)
         leaf_of_row = np.empty(n_rows, dtype=np.int64)
         leaf_of_row[cells.order] = np.repeat(
-            np.arange(cells.weight.size), np.diff(cells.start).astype(np.int64)
+            np.arange(cells.n_leaves), np.diff(cells.start).astype(np.int64)
         )
         _fill_matched(matched, ks, runs, leaf_of_row, cells)
         unsettled = runs.of_leaf[leaf_of_row] < 0
@@ -146,7 +145,7 @@ class _Workspace:
     queue: NDArray[np.int32]
     times: NDArray[np.float64]
     looked: NDArray[np.int64]
-    cover: tuple[NDArray[np.uint8], NDArray[np.void], NDArray[np.void]]
+    cover: tuple[NDArray[np.uint8], NDArray[np.void]]
     saved: NDArray[np.void]
     tops: NDArray[np.int64]
 
@@ -162,11 +161,14 @@ class _Workspace:
             temperature_rate(self.settings.epsilon, total_weight),
             self.tree.root,
             round_keys(self.settings.seed),
-            self.tree.branch_key,
+            self.tree.coordinates,
+            self.tree.splits,
+            self.tree.place,
             self.tree.leaf_key,
             self.queue,
             self.times,
             self.champion,
+            self.tree.nodes,
             self.nodes,
             *self.cover,
             self.looked,
@@ -181,7 +183,7 @@ class _Workspace:
 
 
 def _open_workspace(tree: Tree, rounds: int, settings: Settings) -> _Workspace:
-    champion = find_champions(tree.nodes, tree.closing, tree.leaf_key)[3]
+    champion = champions_of(tree)[3]
     queue, times = first_in_queue(tree, 64 * rounds + 1024)
     depth = int(deepest_path(tree.closing, tree.nodes))
     return _Workspace(
@@ -192,8 +194,8 @@ def _open_workspace(tree: Tree, rounds: int, settings: Settings) -> _Workspace:
         champion=champion,
         queue=queue,
         times=times,
-        looked=np.zeros(tree.left.size, dtype=np.int64),
-        cover=start_cover(tree.count[tree.root], tree.root, tree.n_leaves),
+        looked=np.zeros(tree.splits.size, dtype=np.int64),
+        cover=start_cover(tree),
         saved=np.empty(depth + 2, dtype=SAVED),
         tops=np.empty(2 * rounds * (depth + 2) + 2, dtype=np.int64),
     )

@@ -211,7 +211,7 @@ class Checkpoint:
             text = json.dumps(arguments, indent=1)
             write_whole(stored, lambda file: file.write(text.encode()))
             return
-        known = json.loads(stored.read_text())
+        known = json.loads(stored.read_text(encoding="utf-8"))
         for name in sorted({*known, *arguments}):
             if known.get(name) != arguments.get(name):
                 raise ValueError(

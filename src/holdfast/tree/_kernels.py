@@ -3,92 +3,126 @@
 import numpy as np
 
 from holdfast._machine._hash_kernels import combine
-from holdfast._machine.jit import kernel
-from holdfast.grid._kernels import first_difference, highest_bit
+from holdfast._machine.jit import inner_kernel, writing_kernel
+from holdfast.grid._kernels import DIMENSION_BITS
 
-__all__ = ["DISTANCE", "branch_keys", "link_nodes", "split_positions"]
+__all__ = [
+    "DISTANCE",
+    "branch_key_at",
+    "branch_keys",
+    "link_nodes",
+    "list_closing",
+    "own_distance",
+    "sum_up",
+]
 
 DISTANCE = np.ldexp(1.0, np.arange(-63, 1))
 """DIST_T of two leaves that differ first at bit b, in units of the distance at the root."""
 
-
-@kernel
-def split_positions(coordinates, nodes, dim):
-    """Fill in the bit and the dimension at which each leaf first differs from the next leaf."""
-    for i in range(dim.size):
-        differ, where = first_difference(coordinates[i], coordinates[i + 1])
-        nodes[2 * i + 1]["bit"] = highest_bit(differ)
-        dim[i] = where
+_DIMENSION = np.int64((1 << DIMENSION_BITS) - 1)
 
 
-@kernel
-def _own_distance(node, nodes):
+@inner_kernel
+def own_distance(node, nodes):
+    """Distance between leaves that a node separates; 0 for a leaf."""
     return 0.0 if node % 2 == 0 else DISTANCE[nodes[node]["bit"]]
 
 
-@kernel
-def link_nodes(dim, weight, nodes, open_splits, closing):
-    """Cartesian tree of the split positions, with weights and best gains.
+@inner_kernel
+def _close(node, nodes):
+    """Sum the weights of the children of an inner node, and settle their best gains."""
+    a, b = np.int64(nodes[node]["left"]), np.int64(nodes[node]["right"])
+    distance = DISTANCE[nodes[node]["bit"]]
+    nodes[a]["best"] += nodes[a]["weight"] * (distance - own_distance(a, nodes))
+    nodes[b]["best"] += nodes[b]["weight"] * (distance - own_distance(b, nodes))
+    nodes[node]["weight"] = nodes[a]["weight"] + nodes[b]["weight"]
+    nodes[node]["best"] = max(nodes[a]["best"], nodes[b]["best"])
 
-    Leaf i is node 2 i, the split between leaves i and i + 1 is node 2 i + 1. Given the bits, `dim`
-    and `weight`, fills the other fields of `nodes`. An inner node is closed when its right side is
-    complete; fills `closing` with the order in which they close (as i), children first.
-    `open_splits` is work space for one number per leaf.
+
+@writing_kernel
+def link_nodes(splits, weight, nodes, open_splits):
+    """Cartesian tree of the split positions, with weights and best gains. Returns the root.
+
+    Leaf i is node 2 i, the split between leaves i and i + 1 is node 2 i + 1. Fills `nodes`. An
+    inner node is closed when its right side is complete. `open_splits` is work space for one number
+    per leaf.
     """
     leaves = weight.size
-    inner = leaves - 1
     waiting = 0
-    closed = 0
+    last = np.int64(0)
     for i in range(leaves):
         last = np.int64(2 * i)
         nodes[last]["weight"] = weight[i]
         nodes[last]["best"] = 0.0
         while waiting > 0:
             j = open_splits[waiting - 1]
-            node = np.int64(2 * j + 1)
-            bit = nodes[node]["bit"]
-            if i < inner:
-                next_bit = nodes[2 * i + 1]["bit"]
-                if bit > next_bit or (bit == next_bit and dim[j] < dim[i]):
-                    break
+            if i < leaves - 1 and splits[j] < splits[i]:
+                break
             waiting -= 1
+            node = np.int64(2 * j + 1)
             nodes[node]["right"] = last
-            total, best = 0.0, 0.0
-            for child in (np.int64(nodes[node]["left"]), last):
-                drop = DISTANCE[bit] - _own_distance(child, nodes)
-                nodes[child]["parent"] = node
-                nodes[child]["best"] += nodes[child]["weight"] * drop
-                total += nodes[child]["weight"]
-                best = max(best, nodes[child]["best"])
-            nodes[node]["weight"] = total
-            nodes[node]["best"] = best
-            closing[closed] = j
-            closed += 1
+            nodes[nodes[node]["left"]]["parent"] = node
+            nodes[last]["parent"] = node
+            _close(node, nodes)
             last = node
-        if i < inner:
+        if i < leaves - 1:
             nodes[2 * i + 1]["left"] = last
+            nodes[2 * i + 1]["bit"] = 63 - (splits[i] >> DIMENSION_BITS)
             open_splits[waiting] = i
             waiting += 1
-        else:
-            nodes[last]["parent"] = -1
-            nodes[last]["best"] += nodes[last]["weight"] * (1.0 - _own_distance(last, nodes))
+    nodes[last]["parent"] = -1
+    nodes[last]["best"] += nodes[last]["weight"] * (1.0 - own_distance(last, nodes))
+    return last
 
 
-@kernel
-def branch_keys(coordinates, nodes, dim, anchor, root_exponent, key, keys):
-    """Key of every inner node: its absolute level, splitting dimension and prefix bits.
+@writing_kernel
+def list_closing(nodes, closing):
+    """Fill `closing` with the inner nodes (as i) in the order in which they close, children first."""
+    found = 0
+    for leaf in range(closing.size + 1):
+        node = np.int64(2 * leaf)
+        p = np.int64(nodes[node]["parent"])
+        while p >= 0 and nodes[p]["right"] == node:
+            closing[found] = p // 2
+            found += 1
+            node, p = p, np.int64(nodes[p]["parent"])
+
+
+@writing_kernel
+def sum_up(nodes, root):
+    """Restore the weights and best gains of inner nodes from those of the leaves."""
+    for leaf in range((nodes.size + 1) // 2):
+        node = np.int64(2 * leaf)
+        nodes[node]["best"] = 0.0
+        p = np.int64(nodes[node]["parent"])
+        while p >= 0 and nodes[p]["right"] == node:
+            _close(p, nodes)
+            node, p = p, np.int64(nodes[p]["parent"])
+    nodes[root]["best"] += nodes[root]["weight"] * (1.0 - own_distance(root, nodes))
+
+
+@inner_kernel
+def branch_key_at(i, coordinates, splits, place):
+    """Key of inner node 2 i + 1: its absolute level, splitting dimension and prefix bits.
 
     The prefix in a dimension is the absolute index, modulo 2^64, of the cell at the node's level;
-    dimensions before the splitting one include one more bit. The root has no prefix.
+    dimensions before the splitting one include one more bit. The root has no prefix. `place` has
+    the anchor of each dimension, then the exponent of the root and the key of the seed.
     """
     d = coordinates.shape[1]
-    for i in range(dim.size):
-        b = np.int64(nodes[2 * i + 1]["bit"])
-        h = combine(key, np.uint64(np.int64(root_exponent - 63) + b))
-        h = combine(h, np.uint64(dim[i]))
-        for j in range(d):
-            low = b if j < dim[i] else b + 1
-            if low < 64:
-                prefix = anchor[j] << np.uint64(63 - low)
-                h = combine(h, prefix + (coordinates[i, j] >> np.uint64(low)))
-        keys[i] = h
+    b, dim = np.int64(63) - (splits[i] >> DIMENSION_BITS), splits[i] & _DIMENSION
+    h = combine(place[d + 1], place[d] + np.uint64(b - 63))
+    h = combine(h, np.uint64(dim))
+    for j in range(d):
+        low = b if j < dim else b + 1
+        if low < 64:
+            prefix = place[j] << np.uint64(63 - low)
+            h = combine(h, prefix + (coordinates[i, j] >> np.uint64(low)))
+    return h
+
+
+@writing_kernel
+def branch_keys(coordinates, splits, place, keys):
+    """Fill `keys` with the key of every inner node."""
+    for i in range(keys.size):
+        keys[i] = branch_key_at(i, coordinates, splits, place)

@@ -7,22 +7,21 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import purpose_key
 from holdfast.grid import Cells, Grid
-from holdfast.tree._kernels import branch_keys, link_nodes, split_positions
+from holdfast.grid._kernels import DIMENSION_BITS
+from holdfast.tree._kernels import branch_keys, link_nodes, list_closing
 
 __all__ = ["Tree", "build_tree"]
 
-# One record of 32 bytes per node, with a leaf and the next split in one cache line. The fields of
-# `Tree` are views of these columns. Most of the time is spent on walks up from random leaves.
+# One record of 32 bytes per node, with a leaf and the next split in one cache line. Most of the time
+# is spent on walks up from random leaves. A leaf has no children, so the record of leaf i has room
+# for the owner of node 2 i + 1 (see `_cover_kernels`).
 _NODE = np.dtype(
-    [
-        ("weight", np.float64),
-        ("best", np.float64),
-        ("parent", np.int32),
-        ("left", np.int32),
-        ("right", np.int32),
-        ("bit", np.uint8),
-    ],
-    align=True,
+    {
+        "names": ["weight", "best", "parent", "left", "right", "bit", "owner"],
+        "formats": [np.float64, np.float64, np.int32, np.int32, np.int32, np.uint8, np.int32],
+        "offsets": [0, 8, 16, 20, 24, 28, 20],
+        "itemsize": 32,
+    }
 )
 
 
@@ -38,24 +37,19 @@ class Tree:
     Attributes
     ----------
     nodes : ndarray of shape (2 n_leaves - 1,), structured
-        The fields `weight`, `best`, `parent`, `left`, `right` and `bit` of each node. The
-        attributes up to `best` are views of it.
-    left, right : ndarray of shape (n_leaves - 1,), dtype int32
-        Children (nodes) of inner node 2 i + 1, at i.
-    bit, dim : ndarray of shape (n_leaves - 1,), dtype uint8 and int32
-        Where inner node 2 i + 1 splits.
-    closing : ndarray of shape (n_leaves - 1,), dtype int32
-        Inner nodes (as i), children before parents.
-    parent : ndarray of shape (2 n_leaves - 1,), dtype int32
-        -1 for the root.
-    count : ndarray of shape (2 n_leaves - 1,), dtype float64
-        Weight below each node, integer-valued, in units of `weight_unit`.
-    best : ndarray of shape (2 n_leaves - 1,), dtype float64
-        M(v): the largest gain of any leaf below v while no center lies below v.
+        The fields of each node: `parent` (-1 for the root), the children `left` and `right` and the
+        `bit` of inner nodes, the `weight` below in units of `weight_unit`, and the `best` gain:
+        M(v), the largest gain of any leaf below v while no center lies below v. Choosing centers
+        overwrites the last two; `sum_up` restores them.
+    root : int
+        Node of the root.
+    coordinates : ndarray of shape (n_leaves, n_features), dtype uint64
+    splits : ndarray of shape (n_leaves - 1,), dtype int32
+        Bit and dimension at which inner node 2 i + 1 splits; see `gather_leaves`.
+    place : ndarray of shape (n_features + 2,), dtype uint64
+        What determines the keys of inner nodes; see `branch_key_at`.
     leaf_key : ndarray of shape (n_leaves,), dtype uint64
         Hash of the seed and the content of each leaf.
-    branch_key : ndarray of shape (n_leaves - 1,), dtype uint64
-        Hash of the seed and the position of each inner node.
     unit : float
         COST_T of one row at the distance of the root, ``4 sqrt(d) s_R``, in units of the data.
     weight_unit : float
@@ -64,55 +58,84 @@ class Tree:
     """
 
     nodes: NDArray[np.void]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    bit: NDArray[np.uint8]
-    dim: NDArray[np.int32]
-    closing: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    count: NDArray[np.float64]
-    best: NDArray[np.float64]
+    root: int
+    coordinates: NDArray[np.uint64]
+    splits: NDArray[np.int32]
+    place: NDArray[np.uint64]
     leaf_key: NDArray[np.uint64]
-    branch_key: NDArray[np.uint64]
     unit: float
     weight_unit: float
     total_weight: float
-
-    @property
-    def root(self) -> int:
-        """Node of the root."""
-        return int(np.argmin(self.parent))
 
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
         return self.leaf_key.size
 
+    @property
+    def left(self) -> NDArray[np.int32]:
+        """Left child of inner node 2 i + 1, at i."""
+        return np.asarray(self.nodes["left"][1::2])
+
+    @property
+    def right(self) -> NDArray[np.int32]:
+        """Right child of inner node 2 i + 1, at i."""
+        return np.asarray(self.nodes["right"][1::2])
+
+    @property
+    def bit(self) -> NDArray[np.uint8]:
+        """Bit at which inner node 2 i + 1 splits, at i."""
+        return np.asarray(self.nodes["bit"][1::2])
+
+    @property
+    def dim(self) -> NDArray[np.int32]:
+        """Dimension in which inner node 2 i + 1 splits, at i."""
+        return np.asarray(self.splits & np.int32((1 << DIMENSION_BITS) - 1))
+
+    @property
+    def parent(self) -> NDArray[np.int32]:
+        """Parent of each node; -1 for the root."""
+        return np.asarray(self.nodes["parent"])
+
+    @property
+    def count(self) -> NDArray[np.float64]:
+        """Weight below each node, integer-valued, in units of `weight_unit`."""
+        return np.asarray(self.nodes["weight"])
+
+    @property
+    def best(self) -> NDArray[np.float64]:
+        """M(v) of each node."""
+        return np.asarray(self.nodes["best"])
+
+    @property
+    def closing(self) -> NDArray[np.int32]:
+        """Inner nodes (as i), children before parents."""
+        closing = np.empty(self.splits.size, dtype=np.int32)
+        list_closing(self.nodes, closing)
+        return closing
+
+    @property
+    def branch_key(self) -> NDArray[np.uint64]:
+        """Hash of the seed and the position of each inner node, at i."""
+        keys = np.empty(self.splits.size, dtype=np.uint64)
+        branch_keys(self.coordinates, self.splits, self.place, keys)
+        return keys
+
 
 def build_tree(cells: Cells, grid: Grid, seed: int) -> Tree:
     """Build the tree of the cells in O(n d) time, for any depth."""
-    nodes = np.empty(2 * cells.weight.size - 1, dtype=_NODE)
-    inner = nodes[1::2]
-    left, right, bit = inner["left"], inner["right"], inner["bit"]
-    parent, count, best = nodes["parent"], nodes["weight"], nodes["best"]
-    closing, dim = np.empty((2, left.size), dtype=np.int32)
-    split_positions(cells.coordinates, nodes, dim)
-    link_nodes(dim, cells.weight, nodes, np.empty(cells.weight.size, dtype=np.int32), closing)
-    branch_key = np.empty(left.size, dtype=np.uint64)
-    place = purpose_key(seed, "branch")
-    branch_keys(cells.coordinates, nodes, dim, grid.anchor, grid.root_exponent, place, branch_key)
+    nodes = np.empty(2 * cells.n_leaves - 1, dtype=_NODE)
+    open_splits = np.empty(cells.n_leaves, dtype=np.int32)  # of which a tree's depth is used
+    root = link_nodes(cells.splits, cells.weight, nodes, open_splits)
+    exponent = np.array([grid.root_exponent]).astype(np.uint64)
+    place = np.concatenate((grid.anchor, exponent, [purpose_key(seed, "branch")]))
     return Tree(
         nodes=nodes,
-        left=left,
-        right=right,
-        bit=bit,
-        dim=dim,
-        closing=closing,
-        parent=parent,
-        count=count,
-        best=best,
+        root=int(root),
+        coordinates=cells.coordinates,
+        splits=cells.splits,
+        place=place,
         leaf_key=cells.key,
-        branch_key=branch_key,
         unit=grid.unit,
         weight_unit=cells.weight_unit,
         total_weight=cells.total_weight,

@@ -11,10 +11,9 @@ function makeVerdict({ verdict }) {
   );
   byId("findings").append(...findings);
   if (verdict.better) {
-    byId("better").append(
-      html("p", {}, verdict.better.text),
-      html("pre", { tabindex: 0 }, verdict.better.command),
-    );
+    const { text, command } = verdict.better;
+    byId("better").append(html("p", {}, text));
+    if (command) byId("better").append(html("pre", { tabindex: 0 }, command));
   }
   byId("better").hidden = !verdict.better;
   const cards = verdict.numbers.map((number) =>
