@@ -1,7 +1,6 @@
 """Tree -> centers in order, for every k at once."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from holdfast._machine._math_kernels import portable_log
 from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
-from holdfast._machine.threads import share_parts, share_rows
+from holdfast._machine.threads import share_rows
 from holdfast.centers._cover_kernels import LIGHT, NOW, label_leaves
 from holdfast.centers._greedy_kernels import find_champions, order_ties, remaining_costs
 from holdfast.centers._heap_kernels import empty_heap
@@ -27,7 +26,6 @@ from holdfast.tree._kernels import sum_up
 __all__ = ["CenterSequence", "ancestors_among", "choose_centers"]
 
 _LONG_RUN = 24
-_WORTH_A_THREAD = 1 << 14  # with fewer leaves, starting a thread takes longer than the work
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,8 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
     cost, cell = np.empty(n_centers), np.empty(n_centers, dtype=np.uint8)
     while rounds < n_centers:
         # A few centers need only the largest gains and the first arrivals.
-        rank, queue, times = _rank_and_queue(tree, share)
+        rank = rank_gains(tree, share)
+        queue, times = first_in_queue(tree, share)
         state, now = start_cover(tree)
         rounds = run_rounds(
             temperature_rate(epsilon, tree.total_weight),
@@ -155,26 +154,10 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
     return CenterSequence(center, _in_data_units(cost, tree), parent, cell, label)
 
 
-def _rank_and_queue(
-    tree: Tree, share: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Compute `rank_gains` and `first_in_queue`, in two threads if there are many leaves."""
-    if tree.n_leaves < _WORTH_A_THREAD:
-        return rank_gains(tree, share), *first_in_queue(tree, share)
-    found: dict[int, tuple[NDArray[Any], ...]] = {}
-
-    def work(number: int) -> None:
-        found[number] = (rank_gains(tree, share),) if number == 0 else first_in_queue(tree, share)
-
-    share_parts(2, work)
-    (rank,), (queue, times) = found[0], found[1]
-    return rank, queue, times
-
-
 def rank_gains(tree: Tree, share: int) -> NDArray[np.int32]:
     """Sort nodes by best gain, largest first; return the first `share` of them, or all."""
     if share >= tree.count.size // 8:
-        falling = np.array(tree.best).view(np.uint64)  # positive doubles sort like integers
+        falling = np.array(tree.best).view(np.uint64)
         return z_order(np.invert(falling, out=falling)[:, None])
     rank = np.empty(share, dtype=np.int32)
     largest_gains(tree.root, tree.nodes, rank, empty_heap(share + 1))
@@ -195,8 +178,8 @@ def first_in_queue(tree: Tree, share: int) -> tuple[NDArray[np.int32], NDArray[n
         tree.n_leaves,
         lambda part: first_arrivals(tree.leaf_key, tree.nodes, part.start, part.stop, times),
     )
-    order = np.argsort(times)
-    return order.astype(np.int32), times[order]
+    queue = z_order(times.view(np.uint64)[:, None])  # positive doubles sort like integers
+    return queue, times[queue]
 
 
 def temperature_rate(epsilon: float, total_weight: float) -> float:

@@ -44,15 +44,15 @@ def link_nodes(splits, weight, nodes, open_splits):
     """Cartesian tree of the split positions, with weights and best gains. Returns the root.
 
     Leaf i is node 2 i, the split between leaves i and i + 1 is node 2 i + 1. Fills `nodes`. An
-    inner node is closed when its right side is complete. `open_splits` is work space for one number
-    per leaf.
+    inner node is closed when its right side is complete. `weight` has one element if it is the same
+    for all leaves. `open_splits` is work space for one number per leaf.
     """
-    leaves = weight.size
+    leaves = splits.size + 1
     waiting = 0
     last = np.int64(0)
     for i in range(leaves):
         last = np.int64(2 * i)
-        nodes[last]["weight"] = weight[i]
+        nodes[last]["weight"] = weight[min(i, weight.size - 1)]
         nodes[last]["best"] = 0.0
         while waiting > 0:
             j = open_splits[waiting - 1]

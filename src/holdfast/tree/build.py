@@ -126,7 +126,9 @@ def build_tree(cells: Cells, grid: Grid, seed: int) -> Tree:
     """Build the tree of the cells in O(n d) time, for any depth."""
     nodes = np.empty(2 * cells.n_leaves - 1, dtype=_NODE)
     open_splits = np.empty(cells.n_leaves, dtype=np.int32)  # of which a tree's depth is used
-    root = link_nodes(cells.splits, cells.weight, nodes, open_splits)
+    alike = cells.begins is None and cells.given_weight is None
+    weight = np.ones(1) if alike else cells.weight
+    root = link_nodes(cells.splits, weight, nodes, open_splits)
     exponent = np.array([grid.root_exponent]).astype(np.uint64)
     place = np.concatenate((grid.anchor, exponent, [purpose_key(seed, "branch")]))
     return Tree(
