@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from numbers import Real
@@ -15,10 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast._machine.interrupts import unwrap_interrupts
 from holdfast._machine.threads import lock_of
+from holdfast._machine.warn import warn_user
 from holdfast.centers.medoids import METRICS
-from holdfast.follow.engine import Followed, Options, Yesterday, follow_rows
+from holdfast.follow.engine import Followed, Options, Yesterday, follow_rows, measure_staleness
+from holdfast.follow.report import FollowPlan, Staleness
 from holdfast.hierarchy import Hierarchy
-from holdfast.parameters import check_integer, check_weight
+from holdfast.parameters import check_integer, check_weight, settings_for
+from holdfast.pipeline import cluster_rows
 from holdfast.rows.ids import Left, check_ids, find_ids, normal_ids
 from holdfast.rows.log import RowLog
 
@@ -66,8 +69,10 @@ class FollowedModel:
         levels: Iterable[int] | None = None,
         price: float = 0.25,
         budget: float | None = None,
+        tolerance: float | None = None,
         sample_weight: ArrayLike | None = None,
-    ) -> Self:
+        dry_run: bool = False,
+    ) -> Any:
         """Cluster today's rows so that clusters stay what they were.
 
         Surviving rows change their cluster only where this lowers the cost enough, and clusters
@@ -90,14 +95,20 @@ class FollowedModel:
             Of a move. To move 4% of the rows must lower the cost by more than 4 x price %.
         budget : float, default=None
             The fraction of the surviving weight that may change its cluster, at every level.
+        tolerance : float, default=None
+            By how much the cost of a level may exceed that of a new fit, relative to it. If it
+            does, the price of that level is lowered; at last the new fit is taken. The budget comes
+            first. This makes a new fit, which takes its time.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative.
+            Non-negative. Moved fractions and the budget count weight.
+        dry_run : bool, default=False
+            Whether to return only the plan: what would move, and what it would cost.
 
         Returns
         -------
-        HierarchicalKMedian
-            A new fitted estimator with the attributes `moves_`, `events_`, `held_` and `follow_`.
-            This one is not changed.
+        HierarchicalKMedian or FollowPlan
+            A new fitted estimator with the attributes `moves_`, `events_`, `held_` and `follow_`;
+            the plan if `dry_run`. This estimator is not changed.
         """
         check_is_fitted(self)
         model: Any = self
@@ -106,9 +117,54 @@ class FollowedModel:
         with lock_of(self):  # all of one state, whatever other threads do
             yesterday = self._as_yesterday(rows)
             own = self._ids_of(X, ids, rows.shape[0])
-            options = self._options(levels, price, budget, rows.shape[0])
-        found = follow_rows(yesterday, rows, weight, own, options)
+            options = self._options(levels, price, budget, tolerance, rows, weight)
+        fit = self._fit_of(rows, weight, options.levels[-1])
+        found = follow_rows(yesterday, rows, weight, own, options, fit)
+        if dry_run:
+            return FollowPlan(found.report, found.moves, found.events)
+        if found.report.n_survivors == 0:
+            warn_user(
+                "No row of X is in the model that it follows, so the rows were fitted again and all "
+                "clusters have new names. Check the ids, or that columns are prepared as before."
+            )
         return self._followed(found, rows, weight, own)
+
+    def staleness(self, X: ArrayLike | None = None) -> Staleness:
+        """Compare this model with a new fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows that both label; None takes the rows of this model.
+
+        Returns
+        -------
+        Staleness
+        """
+        check_is_fitted(self)
+        model: Any = self
+        given = None if X is None else model._check_rows(X)
+        with lock_of(self):
+            held, weight = model._held_rows()
+            rows = held if given is None else given
+            mass = None if given is not None or (weight == 1.0).all() else weight
+            yesterday = self._as_yesterday(rows)
+            levels = self._options(None, 0.0, None, None, rows, mass).levels
+            hierarchy = model.hierarchy_
+        leaf = hierarchy.cut(levels[-1])
+        if given is not None:
+            leaf = hierarchy.predict(np.asarray(rows, dtype=np.float64), levels[-1])
+        fit = self._fit_of(rows, mass, levels[-1])
+        return measure_staleness(yesterday, rows, mass, leaf, levels, fit)
+
+    def _fit_of(
+        self, rows: NDArray[np.float64], weight: NDArray[np.float64] | None, k: int
+    ) -> Callable[[], Hierarchy]:
+        """Prepare a new fit that stops at k centers."""
+        model: Any = self
+        recipe = clone(getattr(model, "_recipe", model)).set_params(n_clusters=k, max_centers=k)
+        settings = settings_for(recipe, rows, weight, model.seed_)
+        return lambda: cluster_rows(rows, weight, settings)
 
     def _as_yesterday(self, rows: NDArray[np.float64]) -> Yesterday:
         model: Any = self
@@ -150,8 +206,15 @@ class FollowedModel:
         return found
 
     def _options(
-        self, levels: Iterable[int] | None, price: Any, budget: Any, n_rows: int
+        self,
+        levels: Iterable[int] | None,
+        price: Any,
+        budget: Any,
+        tolerance: Any,
+        rows: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
     ) -> Options:
+        n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
         model: Any = self
         naming, k = model.hierarchy_.naming, model._n_features_out
         given = (k,) if naming is None else naming.levels
@@ -170,6 +233,7 @@ class FollowedModel:
             chosen,
             check_number("price", price, math.inf),
             None if budget is None else check_number("budget", budget, 1.0),
+            None if tolerance is None else check_number("tolerance", tolerance, math.inf),
         )
 
     def _followed(
@@ -192,9 +256,9 @@ class FollowedModel:
             used = np.ones(rows.shape[0], dtype=np.bool_)
             table = replace(table, ids=ids, used=used, cuts=found.report.levels)
         new.table_ = table
-        new.hierarchy_ = found.hierarchy
-        new.labels_ = found.hierarchy.cut(k)
-        new.center_indices_ = found.hierarchy.center_indices[:k]
+        new.hierarchy_ = hierarchy = found.build()
+        new.labels_ = hierarchy.cut(k)
+        new.center_indices_ = hierarchy.center_indices[:k]
         new.cluster_centers_ = np.asarray(rows[new.center_indices_], dtype=np.float64)
         new._n_features_out = k
         new._held, new._recipe = RowLog.from_fit(rows, weight), clone(new)

@@ -216,3 +216,130 @@ def test_a_row_that_returns_finds_its_name():
     back = gone.follow(rows, ids=ids, levels=LEVELS, budget=0.0, price=100.0)
     for k in LEVELS:
         assert np.array_equal(names_of(back, k), names_of(model, k))
+
+
+def test_a_dry_run_says_what_follow_does(chain):
+    data, models = chain
+    ids, rows = data[2]
+    plan = models[1].follow(rows, ids=ids, dry_run=True)
+    assert plan.levels == LEVELS
+    assert np.array_equal(plan.moved, models[2].follow_.moved)
+    assert np.array_equal(plan.cost, models[2].follow_.cost)
+    assert np.array_equal(plan.moves, models[2].moves_)
+    assert np.array_equal(plan.events, models[2].events_)
+
+
+def test_the_tolerance_holds_and_the_budget_comes_first():
+    data = releases(11, count=4, changing=0.6)
+    for budget in (None, 0.01):
+        model = fit(data[0][1], data[0][0])
+        for ids, rows in data[1:]:
+            arguments = {"ids": ids, "levels": LEVELS, "price": 5.0, "budget": budget}
+            model = model.follow(rows, tolerance=0.02, **arguments)
+            report = model.follow_
+            kept = (report.cost <= 1.02 * report.fresh_cost * (1 + 1e-8)).all()
+            assert kept == (not report.tolerance_exceeded)
+            assert kept or (budget is not None and report.budget_binds)
+            if budget is not None:
+                assert (report.moved <= budget).all()
+            assert np.allclose(model.staleness().cost, report.cost / report.fresh_cost)
+
+
+def test_a_budget_that_binds_says_what_comes_next():
+    data = releases(11, count=2, changing=0.6)
+    model = fit(data[0][1], data[0][0])
+    ids, rows = data[1]
+    after = model.follow(rows, ids=ids, levels=LEVELS, budget=0.0)
+    assert after.follow_.budget_binds
+    assert after.follow_.next_moves.size > 0
+    assert after.moves_.size == 0
+    free = model.follow(rows, ids=ids, levels=LEVELS, budget=1.0)
+    assert not free.follow_.budget_binds
+    assert free.follow_.next_moves.size == 0
+
+
+def test_staleness_compares_with_a_new_fit():
+    rows = blobs(6)
+    model = fit(rows)
+    stale = model.staleness()
+    assert stale.levels == (4,)
+    assert np.allclose(stale.cost, 1.0)
+    assert not stale.moved.any()
+    stale = model.staleness(blobs(9))
+    assert stale.cost[0] > 1.0
+    assert 0.0 < stale.moved[0] < 1.0
+
+
+def test_without_common_rows_the_model_is_fitted_again_with_new_names():
+    model = fit(blobs(1), np.arange(240))
+    with pytest.warns(UserWarning, match="No row of X is in the model"):
+        after = model.follow(blobs(2), ids=np.arange(240) + 1000, levels=LEVELS)
+    fresh = fit(blobs(2))
+    for k in range(1, 9):
+        assert np.array_equal(after.hierarchy_.cut(k), fresh.hierarchy_.cut(k))
+        assert after.hierarchy_.names(k).min() >= 8
+    assert after.moves_.size == 0
+    assert set(after.events_["event"]) == {"ended", "new"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"budget": -0.1}, "budget must be a fraction from 0 to 1; got -0.1"),
+        ({"budget": 5}, "For 5%, pass 0.05"),
+        ({"budget": "1%"}, "budget must be a fraction"),
+        ({"price": np.inf}, "price must be a non-negative number; got inf"),
+        ({"tolerance": np.nan}, "tolerance must be a non-negative number; got nan"),
+        ({"levels": (2, 300)}, "levels and n_clusters must be at most 8"),
+        ({"levels": (0,)}, "levels must be an integer of at least 1"),
+        ({"ids": None}, "This model has ids, so X needs ids too"),
+        ({"ids": np.zeros(240, dtype=int)}, "ids must be unique; got .* 240 times"),
+        ({"ids": np.arange(3)}, r"ids must have one id per row, shape \(240,\)"),
+        ({"ids": [None] * 240}, "all integers or all strings, none missing; got NoneType"),
+        ({"ids": np.arange(240) / 2}, "ids must be integers or strings, none missing"),
+        ({"ids": [str(i) for i in range(240)]}, "ids must be integers like those of the model"),
+    ],
+)
+def test_bad_input(arguments, message):
+    model = fit(blobs(1), np.arange(240))
+    with pytest.raises(ValueError, match=message):
+        model.follow(blobs(1), **({"ids": np.arange(240)} | arguments))
+
+
+def test_too_few_rows():
+    model = fit(blobs(1), np.arange(240))
+    with pytest.raises(ValueError, match=r"at most 3, the number of rows of X"):
+        model.follow(blobs(1)[:3], ids=np.arange(3))
+    with pytest.raises(ValueError, match="at least as many distinct rows"):
+        model.follow(np.ones((9, 3)), ids=np.arange(9) + 1000)
+    with pytest.raises(ValueError, match="has 2 features"):
+        model.follow(np.ones((9, 2)), ids=np.arange(9))
+
+
+def test_a_cluster_that_lost_all_rows_ends_and_the_budget_holds():
+    rows = blobs(8)
+    model = fit(rows, np.arange(240))
+    stay = np.flatnonzero(model.hierarchy_.cut(4) != 1)
+    for budget in (None, 0.02):
+        after = model.follow(rows[stay], ids=stay, levels=LEVELS, budget=budget)
+        ended = after.events_[after.events_["event"] == "ended"]
+        assert 1 in ended["name"][ended["level"] == 4]
+        assert 1 not in after.hierarchy_.names(4)
+        assert np.unique(after.hierarchy_.cut(8)).size == 8
+        if budget is not None:
+            assert (after.follow_.moved <= budget).all()
+    with pytest.raises(ValueError, match="more than the budget allows"):
+        model.follow(rows[stay], ids=stay, levels=LEVELS, budget=0.0)
+
+
+def test_a_chain_of_twenty_releases():
+    data = releases(13, count=21, n=120)
+    model = fit(data[0][1], data[0][0])
+    for ids, rows in data[1:]:
+        after = model.follow(rows, ids=ids, levels=LEVELS, tolerance=0.05)
+        report = after.follow_
+        assert (report.cost <= 1.05 * report.fresh_cost * (1 + 1e-8)).all()
+        assert report.n_survivors + report.n_new == ids.size
+        assert report.n_survivors + report.n_left == model.ids_.size
+        assert after._left.ids.size <= ids.size
+        model = after

@@ -50,7 +50,7 @@ def choose_leaves(
 ):  # fmt: skip
     """Find the leaf with the smallest score for each unit that may want to move.
 
-    The score of a leaf is the sum over its path of distance times ``scale[c]``, plus `price` times
+    The score of a leaf is the sum over its path of distance times ``scale[c]``, plus its price times
     `pull` for each level at which the cluster is not the one that the unit had yesterday, its home.
     A unit is looked at if ``until[i]`` does not exceed `now`, and `until` is then set: centers may
     move by that much in all before another leaf can win. A unit that counts for the budget does
@@ -71,7 +71,7 @@ def choose_leaves(
             for level in range(levels):
                 score += near[path[q, level]]
                 if y >= 0 and path[q, level] != home[y, level]:
-                    score += price * pull[i]
+                    score += price[level] * pull[i]
                     if counted[i] > 0 and closed[level] and path[here, level] == home[y, level]:
                         barred = True
             if q == here:

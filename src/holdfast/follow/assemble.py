@@ -33,7 +33,7 @@ def give_names(levels: Levels, next_name: int) -> tuple[Levels, int]:
 def build_followed(
     problem: Problem,
     found: Solution,
-    yesterday: tuple[Levels, Numbers],
+    parent: Numbers | None,
     of_row: Numbers,
     first_row: Ints,
     next_name: int,
@@ -42,15 +42,15 @@ def build_followed(
 ) -> Hierarchy:
     """Build the hierarchy of a solution, whose clusters all have names.
 
-    If no cluster began, ended or changed its parent, splits keep yesterday's order. Otherwise
-    clusters between two levels are those of Ward's method on the means of the finer one.
+    `parent` is the order of splits if leaves are labels already: that of yesterday if no cluster
+    began, ended or changed its parent. Otherwise clusters between two levels are those of Ward's
+    method on the means of the finer one.
     """
     levels, units = found.levels, problem.units
-    before, parent = yesterday
-    if np.array_equal(before.names, levels.names) and np.array_equal(before.path, levels.path):
-        order = _Order(np.arange(levels.sizes[-1], dtype=np.int32), parent)
-    else:
+    if parent is None:
         order = _order_splits(found)
+    else:
+        order = _Order(np.arange(levels.sizes[-1], dtype=np.int32), parent.copy())
     leaf = order.label[found.leaf]
     center = _centers(problem, found)
     center_unit = np.empty_like(center)

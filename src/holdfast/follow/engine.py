@@ -1,7 +1,9 @@
 """The whole flow: match -> units -> start -> *Rows* and *Structure* -> hierarchy, moves, events."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,9 @@ from numpy.typing import NDArray
 
 from holdfast.centers.keyed_table import Table, collect_table
 from holdfast.follow.assemble import build_followed, give_names
+from holdfast.follow.guard import keep_tolerance, match_fresh, most_allowed
 from holdfast.follow.match import Match, group_units, match_content, match_ids
-from holdfast.follow.report import FollowReport, list_events, list_moves
+from holdfast.follow.report import FollowReport, Staleness, list_events, list_moves
 from holdfast.follow.rows import settle_rows
 from holdfast.follow.start import levels_of, place_rows, start_from
 from holdfast.follow.state import Floats, Ints, Levels, Numbers, Problem, Solution, Units, solve_as
@@ -21,7 +24,7 @@ from holdfast.rows.ids import MOST_REMEMBERED, Left, find_ids
 
 Rows = Floats  # or 32-bit ones: means read them as they are
 
-__all__ = ["Followed", "Options", "Yesterday", "follow_rows"]
+__all__ = ["Followed", "Options", "Yesterday", "follow_rows", "measure_staleness"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +55,19 @@ class Yesterday:
 
 @dataclass(frozen=True)
 class Options:
-    """Levels, price and budget of following."""
+    """Levels, price, budget and tolerance of following."""
 
     levels: tuple[int, ...]
     price: float
-    budget: float | None
+    budget: float | None = None
+    tolerance: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """A followed hierarchy, and what following did."""
+    """How to build the followed hierarchy, and what following did."""
 
-    hierarchy: Hierarchy
+    build: Callable[[], Hierarchy]
     moves: NDArray[Any]
     events: NDArray[Any]
     report: FollowReport
@@ -90,8 +94,13 @@ def follow_rows(
     weight: Floats | None,
     ids: NDArray[Any] | None,
     options: Options,
+    fit: Callable[[], Hierarchy],
 ) -> Followed:
-    """Follow a model to today's rows; at least one of them must have been there yesterday."""
+    """Follow a model to today's rows.
+
+    `fit` makes a new fit of today's rows with as many centers as the finest level has clusters. It
+    is called if there is a tolerance, or if no row was there yesterday.
+    """
     before = levels_of(yesterday.hierarchy, options.levels)
     today = _match(yesterday, before, rows, weight, ids)
     limit = None
@@ -99,13 +108,60 @@ def follow_rows(
         limit = math.floor(options.budget * today.units.n_surviving + 1e-9)
     centers = _center_points(yesterday, options.levels[-1], today.table)
     leaf = place_rows(today.units, before, centers)
+    price = np.full(len(options.levels), options.price)
     problem, levels, leaf = start_from(
-        today.units, before, leaf, price=options.price, limit=limit, seed=yesterday.seed
+        today.units, before, leaf, price=price, limit=limit, seed=yesterday.seed
     )
-    found = start = solve_as(problem, levels, leaf)
+    start = solve_as(problem, levels, leaf)
+    outcome = _decide(today, before, problem, start, options, fit)
+    finish = _Finish(yesterday, today, before, problem, rows)
+    return finish.describe(start, outcome, options)
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """The solution that was chosen, and what it was compared with."""
+
+    found: Solution
+    price: Floats
+    fresh_cost: Floats
+    exceeded: bool
+    unlimited: Solution | None = None  # what would come next without the budget; none: nothing
+    parent: Numbers | None = None  # of the labels of a new fit, if that was taken
+
+
+def _decide(
+    today: _Today,
+    before: Levels,
+    problem: Problem,
+    start: Solution,
+    options: Options,
+    fit: Callable[[], Hierarchy],
+) -> _Outcome:
+    """Let J fall, keep the tolerance, and see whether the budget binds."""
+    found, price, exceeded, parent = start, problem.price, False, None
+    unknown = np.full(len(before.sizes), np.nan)
+    if today.units.n_surviving == 0:
+        fitted = fit()
+        fresh = match_fresh(problem, before, fitted, today.first_row)
+        return _Outcome(fresh, price, fresh.cost, False, parent=fitted.parent)
     if not today.is_same:
         found = improve_structure(problem, settle_rows(problem, start))
-    return _finish(yesterday, today, before, problem, start, found, rows, options)
+    fresh_cost = unknown
+    if options.tolerance is not None:
+        fitted = fit()
+        fresh = match_fresh(problem, before, fitted, today.first_row)
+        fresh_cost = fresh.cost
+        found, price = keep_tolerance(problem, found, fresh, options.tolerance)
+        exceeded = bool((found.cost > most_allowed(fresh, options.tolerance)).any())
+        parent = fitted.parent if found is fresh else None
+    if problem.limit is None or today.is_same:
+        return _Outcome(found, price, fresh_cost, exceeded, None, parent)
+    free = replace(problem, limit=None, price=price)
+    now = solve_as(free, found.levels, found.leaf)
+    after = improve_structure(free, settle_rows(free, now))
+    unlimited = after if after.value < now.value else None
+    return _Outcome(found, price, fresh_cost, exceeded, unlimited, parent)
 
 
 def _match(
@@ -212,60 +268,73 @@ def _next_name(hierarchy: Hierarchy) -> int:
     return hierarchy.n_centers if hierarchy.naming is None else hierarchy.naming.next_name
 
 
-def _finish(
-    yesterday: Yesterday,
-    today: _Today,
-    before: Levels,
-    problem: Problem,
-    start: Solution,
-    found: Solution,
-    rows: Rows,
-    options: Options,
-) -> Followed:
-    """Name the clusters, build the hierarchy, and list what happened."""
-    levels, next_name = give_names(found.levels, _next_name(yesterday.hierarchy))
-    found = replace(found, levels=levels)
-    if today.is_same:
-        hierarchy = _unchanged(yesterday, today, before, start, rows)
-    else:
-        hierarchy = _build(yesterday, today, before, problem, found, rows, next_name)
-    unit, exponent = today.table.weight_unit, today.table.exponent
-    described = (today.ids, today.numbers, today.units, today.of_row, today.match)
-    moves = list_moves(
-        *described,
-        (before, today.units.origin),
-        (levels, found.leaf),
-        found.points,
-        math.ldexp(1.0, -exponent),
-    )
-    leaf = yesterday.hierarchy.cut(before.sizes[-1])
-    known = np.bincount(leaf, weights=yesterday.weight, minlength=before.sizes[-1]) * 1.0
-    sizes_before = [
-        np.bincount(before.path[:, level] - before.offsets[level], weights=known).astype(np.float64)
-        for level in range(len(before.sizes))
-    ]
-    flow = problem.flow(found.leaf, levels.sizes[-1], today.units.counted)
-    events = list_events(
-        sizes_before, before, levels, flow, (found.weights * unit).astype(np.float64), unit
-    )
-    scale = math.ldexp(unit, -exponent)
-    surviving = today.match.surviving > 0
-    report = FollowReport(
-        levels=levels.sizes,
-        moved=found.moved / max(today.units.n_surviving, 1),
-        cost=found.cost * scale,
-        cost_of_staying=start.cost * scale,
-        fresh_cost=np.full(len(levels.sizes), np.nan),
-        price=options.price,
-        budget=options.budget,
-        budget_binds=False,
-        tolerance_exceeded=False,
-        next_moves=moves[:0],
-        n_survivors=int(np.count_nonzero(surviving)),
-        n_new=int(np.count_nonzero(~surviving)),
-        n_left=int(today.match.left.size),
-    )
-    return Followed(hierarchy, moves, events, report, _who_left(yesterday, today, before))
+@dataclass(frozen=True, eq=False)
+class _Finish:
+    """Turns a solution into a hierarchy and lists of what happened."""
+
+    yesterday: Yesterday
+    today: _Today
+    before: Levels
+    problem: Problem
+    rows: Rows
+
+    def describe(self, start: Solution, outcome: _Outcome, options: Options) -> Followed:
+        """Name the clusters, build the hierarchy, and list what happened."""
+        today, before = self.today, self.before
+        named, next_name = give_names(outcome.found.levels, _next_name(self.yesterday.hierarchy))
+        found = replace(outcome.found, levels=named)
+        if found.moved.any() or not today.is_same:
+            given = (self.yesterday, today, before, self.problem, self.rows)
+            build = partial(_build, *given, found, next_name, outcome.parent)
+        else:
+            build = partial(_unchanged, self.yesterday, today, before, start, self.rows)
+        moves = self.moves((before, today.units.origin), found)
+        following = moves[:0]
+        if outcome.unlimited is not None:
+            later = replace(
+                outcome.unlimited, levels=give_names(outcome.unlimited.levels, next_name)[0]
+            )
+            following = self.moves((found.levels, found.leaf), later)
+        scale = math.ldexp(today.table.weight_unit, -today.table.exponent)
+        surviving = today.match.surviving > 0
+        report = FollowReport(
+            levels=named.sizes,
+            moved=found.moved / max(today.units.n_surviving, 1),
+            cost=found.cost * scale,
+            cost_of_staying=start.cost * scale,
+            fresh_cost=outcome.fresh_cost * scale,
+            price=outcome.price,
+            budget=options.budget,
+            budget_binds=outcome.unlimited is not None or outcome.exceeded,
+            tolerance_exceeded=outcome.exceeded,
+            next_moves=following,
+            n_survivors=int(np.count_nonzero(surviving)),
+            n_new=int(np.count_nonzero(~surviving)),
+            n_left=int(today.match.left.size),
+        )
+        left = _who_left(self.yesterday, today, before)
+        return Followed(build, moves, self.events(found), report, left)
+
+    def moves(self, was: tuple[Levels, Numbers], found: Solution) -> NDArray[Any]:
+        """List who moves from one assignment to another."""
+        today = self.today
+        return list_moves(
+            *(today.ids, today.numbers, today.units, today.of_row, today.match, was),
+            *((found.levels, found.leaf), found.points, math.ldexp(1.0, -today.table.exponent)),
+        )
+
+    def events(self, found: Solution) -> NDArray[Any]:
+        """Tell what became of each cluster."""
+        before, unit = self.before, self.today.table.weight_unit
+        leaf = self.yesterday.hierarchy.cut(before.sizes[-1])
+        known = np.bincount(leaf, weights=self.yesterday.weight, minlength=before.sizes[-1]) * 1.0
+        sizes = [
+            np.bincount(before.path[:, level] - before.offsets[level], known).astype(np.float64)
+            for level in range(len(before.sizes))
+        ]
+        flow = self.problem.flow(found.leaf, before.sizes[-1], self.today.units.counted)
+        after = np.asarray(found.weights * unit, dtype=np.float64)
+        return list_events(sizes, before, found.levels, flow, after, unit)
 
 
 def _build(
@@ -273,13 +342,16 @@ def _build(
     today: _Today,
     before: Levels,
     problem: Problem,
-    found: Solution,
     rows: Rows,
+    found: Solution,
     next_name: int,
+    parent: Numbers | None,
 ) -> Hierarchy:
-    parent = yesterday.hierarchy.parent[: before.sizes[-1]].copy()
+    same = np.array_equal(before.names, found.levels.names)
+    if parent is None and same and np.array_equal(before.path, found.levels.path):
+        parent = yesterday.hierarchy.parent[: before.sizes[-1]]
     hierarchy = build_followed(
-        problem, found, (before, parent), today.of_row, today.first_row, next_name,
+        problem, found, parent, today.of_row, today.first_row, next_name,
         today.table.exponent, today.table.weight_unit,
     )  # fmt: skip
     if today.numbers.size == rows.shape[0]:
@@ -320,3 +392,28 @@ def _content_keys(yesterday: Yesterday, rows: Rows) -> NDArray[np.uint64]:
     if rows.shape[0] == 0:
         return np.empty(0, dtype=np.uint64)
     return collect_table(rows, None, yesterday.spherical, yesterday.seed).key
+
+
+def measure_staleness(
+    yesterday: Yesterday,
+    rows: Rows,
+    weight: Floats | None,
+    leaf: Numbers,
+    levels: tuple[int, ...],
+    fit: Callable[[], Hierarchy],
+) -> Staleness:
+    """Compare the clusters of rows, given by their leaves, with a new fit of the same rows."""
+    before = levels_of(yesterday.hierarchy, levels)
+    present = np.flatnonzero(np.ones(rows.shape[0]) if weight is None else weight > 0.0)
+    counts = None if weight is None else weight[present]
+    table = collect_table(rows[present], counts, yesterday.spherical, yesterday.seed)
+    mass = table.weight if table.weight.size else np.ones(present.size, dtype=np.int64)
+    nobody = np.zeros(present.size, dtype=np.bool_)
+    match = Match(leaf[present], mass, nobody, np.empty(0, dtype=np.int64), nobody)
+    units, _, lead = group_units(table, match)
+    price, known = np.zeros(len(levels)), before.names[before.path]
+    problem = Problem(units, known, np.ones(len(levels)), price, None, yesterday.seed)
+    own = solve_as(problem, before, units.origin)
+    fresh = match_fresh(problem, before, fit(), present[lead])
+    ratio = np.where(fresh.cost > 0.0, own.cost, 1.0) / np.where(fresh.cost > 0.0, fresh.cost, 1.0)
+    return Staleness(levels, ratio, fresh.moved / units.n_surviving)

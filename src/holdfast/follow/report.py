@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 from holdfast.follow.match import Match
 from holdfast.follow.state import Floats, Ints, Levels, Numbers, Units
 
-__all__ = ["EVENTS", "REASONS", "FollowReport", "list_events", "list_moves"]
+__all__ = [
+    "EVENTS",
+    "REASONS",
+    "FollowPlan",
+    "FollowReport",
+    "Staleness",
+    "list_events",
+    "list_moves",
+]
 
 REASONS = ("values changed", "new parent", "split", "merge", "boundary moved")
 """Why a row has moved: the first that holds."""
@@ -36,8 +44,8 @@ class FollowReport:
         The cost if no surviving row had moved.
     fresh_cost : ndarray of dtype float64
         The cost of a new fit; NaN if none was made.
-    price : float
-        The price that was used, lower than asked for if the tolerance needed that.
+    price : ndarray of dtype float64
+        The price that was used, lower than asked for where the tolerance needed that.
     budget : float or None
     budget_binds : bool
         Whether more rows would have moved without the budget.
@@ -54,7 +62,7 @@ class FollowReport:
     cost: Floats
     cost_of_staying: Floats
     fresh_cost: Floats
-    price: float
+    price: Floats
     budget: float | None
     budget_binds: bool
     tolerance_exceeded: bool
@@ -62,6 +70,57 @@ class FollowReport:
     n_survivors: int
     n_new: int
     n_left: int
+
+
+@dataclass(frozen=True, eq=False)
+class FollowPlan:
+    """What `follow` would do.
+
+    Attributes
+    ----------
+    report : FollowReport
+        Fractions that would move, and costs.
+    moves, events : structured ndarray
+        Like ``moves_`` and ``events_``.
+    """
+
+    report: FollowReport
+    moves: NDArray[Any]
+    events: NDArray[Any]
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The numbers of clusters."""
+        return self.report.levels
+
+    @property
+    def moved(self) -> Floats:
+        """Fraction of the surviving weight that would change its cluster, at each level."""
+        return self.report.moved
+
+    @property
+    def cost(self) -> Floats:
+        """Cost of each level."""
+        return self.report.cost
+
+
+@dataclass(frozen=True, eq=False)
+class Staleness:
+    """How far a model is from a new fit; arrays have one entry per level.
+
+    Attributes
+    ----------
+    levels : tuple of int
+        The numbers of clusters.
+    cost : ndarray of dtype float64
+        The cost, divided by that of a new fit of the same rows.
+    moved : ndarray of dtype float64
+        Fraction of the weight that a new fit would move to another cluster, with names matched.
+    """
+
+    levels: tuple[int, ...]
+    cost: Floats
+    moved: Floats
 
 
 def list_moves(

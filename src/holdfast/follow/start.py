@@ -66,7 +66,7 @@ def start_from(
     levels: Levels,
     leaf: Numbers,
     *,
-    price: float,
+    price: Floats,
     limit: int | None,
     seed: int,
 ) -> tuple[Problem, Levels, Numbers]:

@@ -163,7 +163,7 @@ class Problem:
         Yesterday's names on the path of each of yesterday's leaves.
     ref : ndarray of shape (n_levels,), dtype float64
         Cost of each level at the start.
-    price : float
+    price : ndarray of shape (n_levels,), dtype float64
         Of a row that moves, relative to the mean cost of a row.
     limit : int or None
         The weight that may have another name than yesterday, at each level.
@@ -173,7 +173,7 @@ class Problem:
     units: Units
     known: Ints
     ref: Floats
-    price: float
+    price: Floats
     limit: int | None
     seed: int
 
@@ -260,7 +260,7 @@ def solve_as(problem: Problem, levels: Levels, leaf: Numbers) -> Solution:
     pulled = moved = problem.moved(levels, flow)
     if problem.pulls_others:
         moved = problem.moved(levels, problem.flow(leaf, levels.sizes[-1], units.counted))
-    value = _total(cost / problem.ref) + problem.price * (int(pulled.sum()) / problem.total)
+    value = _total(cost / problem.ref) + _total(problem.price * (pulled / problem.total))
     return Solution(levels, read_only(leaf), sums, weights, points, cost, flow, moved, value)
 
 

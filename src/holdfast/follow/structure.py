@@ -20,7 +20,10 @@ from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Solutio
 
 __all__ = ["Idea", "Ideas", "improve_structure", "split_leaf"]
 
-TRIES = 6  # ideas that are tried before structure is left as it is
+TRIES = 10  # ideas that are tried before structure is left as it is
+VERIFIED = 2  # ideas that pay on the sample and are tried on all units
+WORTH_A_TRY = 0.02  # by how much J may rise before rows have settled
+PAIRED = 6  # merges and splits of a level that are combined
 STEPS = 64  # changes at most
 LEAST = 1e-4  # of J, that a change must save
 NEIGHBORS = 6  # clusters that an idea considers for each cluster
@@ -64,27 +67,32 @@ def improve_structure(problem: Problem, start: Solution) -> Solution:
     found = start
     trial = _trial_of(problem)
     for _ in range(STEPS):
-        better = _first_that_pays(problem, trial, found)
+        better = _best_that_pays(problem, trial, found)
         if better is None:
             break
         found = better
     return found
 
 
-def _first_that_pays(problem: Problem, trial: Problem | None, found: Solution) -> Solution | None:
+def _best_that_pays(problem: Problem, trial: Problem | None, found: Solution) -> Solution | None:
+    """Try ideas, and carry out the one after which J is lowest; None if no idea pays."""
     ideas = sorted(Ideas(problem, found).all(), key=lambda idea: idea.rise)[:TRIES]
-    before = None
-    if trial is not None and ideas:
-        before = settle_rows(trial, solve_as(trial, found.levels, _first(trial, found)))
-    for idea in ideas:
-        if trial is not None and before is not None:
-            tried = _try(trial, before, idea)
-            if tried is None:
-                continue
-        after = _try(problem, found, idea)
+    if trial is None:
+        tried = [_try(problem, found, idea) for idea in ideas]
+        return min((after for after in tried if after is not None), key=_value, default=None)
+    start = settle_rows(trial, solve_as(trial, found.levels, _first(trial, found)))
+    rated = [
+        (after.value, i) for i, idea in enumerate(ideas) if (after := _try(trial, start, idea))
+    ]
+    for _, i in sorted(rated)[:VERIFIED]:
+        after = _try(problem, found, ideas[i])
         if after is not None:
             return after
     return None
+
+
+def _value(solution: Solution) -> float:
+    return solution.value
 
 
 def _try(problem: Problem, found: Solution, idea: Idea) -> Solution | None:
@@ -268,9 +276,9 @@ class Ideas:
                             for o in others.tolist()])  # fmt: skip
         return [int(o) for o in others[np.argsort(squares, kind="stable")[:NEIGHBORS]]]
 
-    def away_rise(self, change: int) -> float:
+    def away_rise(self, change: int, level: int) -> float:
         """Price the weight that leaves its home, as a part of J."""
-        return self.problem.price * change / self.problem.total
+        return float(self.problem.price[level]) * change / self.problem.total
 
     def new_parents(self, level: int) -> Iterator[Idea]:
         """Clusters of that level under another cluster of the level above."""
@@ -283,7 +291,7 @@ class Ideas:
                 continue
             for other in self.neighbors(c, parents[parents != p]):
                 onto = levels.path[self.leaves_of(level - 1, other)[0]]
-                rise, change = 0.0, 0
+                rise = 0.0
                 for m in range(level):
                     a, b = int(levels.path[below[0], m]), int(onto[m])
                     if a == b:
@@ -296,18 +304,18 @@ class Ideas:
                     after = self.cost_of(rest) + self.cost_of(np.union1d(new, below))
                     rise += (after - self.cost_of(old) - self.cost_of(new)) / ref[m]
                     flow = self.found.flow[:, below].sum(axis=1)
-                    change += int(flow[self.home[:, m] == a].sum())
-                    change -= int(flow[self.home[:, m] == b].sum())
-                if rise + self.away_rise(change) < 0.0:
-                    yield Idea(rise + self.away_rise(change), level, child=c, parent=other)
+                    left, came = (int(flow[self.home[:, m] == c].sum()) for c in (a, b))
+                    rise += self.away_rise(left - came, m)
+                if rise < WORTH_A_TRY:
+                    yield Idea(rise, level, child=c, parent=other)
 
     def exchanges(self, level: int) -> Iterator[Idea]:
         """Two siblings merge and another cluster of the level is split."""
-        merges = sorted(self.merges(level))[:TRIES]
-        splits = sorted(self.splits(level), key=lambda split: split.rise)[:TRIES]
+        merges = sorted(self.merges(level))[:PAIRED]
+        splits = sorted(self.splits(level), key=lambda split: split.rise)[:PAIRED]
         for rise, a, b in merges:
             for split in splits:
-                if split.split not in (a, b) and rise + split.rise < 0.0:
+                if split.split not in (a, b) and rise + split.rise < WORTH_A_TRY:
                     yield replace(split, rise=rise + split.rise, merged=(a, b))
 
     def merges(self, level: int) -> Iterator[tuple[float, int, int]]:
@@ -322,7 +330,7 @@ class Ideas:
                 pair = self.leaves_of(level, a), self.leaves_of(level, b)
                 rise = self.cost_of(np.concatenate(pair)) - sum(map(self.cost_of, pair))
                 stays = max(kept[a, a] + kept[b, a], kept[a, b] + kept[b, b])
-                away = self.away_rise(int(kept[a, a] + kept[b, b] - stays))
+                away = self.away_rise(int(kept[a, a] + kept[b, b] - stays), level)
                 yield rise / self.problem.ref[level] + away, a, b
 
     def splits(self, level: int) -> Iterator[Idea]:
@@ -341,7 +349,7 @@ class Ideas:
                 go = self.leaves_of(level + 1, int(child))
                 stay = np.setdiff1d(below, go)
                 rise = self.cost_of(go) + self.cost_of(stay) - whole
-                away = self.away_rise(int(min(own[go].sum(), own[stay].sum())))
+                away = self.away_rise(int(min(own[go].sum(), own[stay].sum())), level)
                 yield Idea(
                     rise / self.problem.ref[level] + away, level, split=c, leaves=tuple(go.tolist())
                 )
@@ -371,5 +379,8 @@ class Ideas:
             fewer = min(int(kept[proposal.moves].sum()), int(kept[~proposal.moves].sum()))
             rise = -proposal.gain * stretch / self.problem.ref[last]
             yield Idea(
-                rise + self.away_rise(round(fewer * stretch)), last, split=c, plane=proposal.plane
+                rise + self.away_rise(round(fewer * stretch), last),
+                last,
+                split=c,
+                plane=proposal.plane,
             )
