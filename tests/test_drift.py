@@ -2,13 +2,13 @@
 
 import csv
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark_script import run_script
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "drift"
 
@@ -58,7 +58,6 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 import numpy as np
 import measure, planted, series
-from holdfast import HierarchicalKMedian
 from methods import METHODS, Method, State
 from planted import CHANGE_AT, KINDS, NEW, PAIR, Release, make_trial
 from series import KS
@@ -109,38 +108,22 @@ effort = measure.Effort(removals=2)
 found["cells"] = {
     method.name: measure.measure_cell(measure.Cell("small", method.name, effort))
     for method in METHODS
-    if not method.follows or hasattr(HierarchicalKMedian, "follow")
+    if method.can_run
 }
 print(json.dumps(found))
 """
 
 
-def execute(script: str, *arguments: str) -> str:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(FOLDER), str(FOLDER.parent), *sys.path]),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", script, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("drift")
-    execute(INVENTED, str(folder))
+    run_script(FOLDER, INVENTED, str(folder))
     return folder
 
 
 @pytest.fixture(scope="module")
 def measured() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(execute(MEASURED))
+    found: dict[str, Any] = json.loads(run_script(FOLDER, MEASURED))
     return found
 
 

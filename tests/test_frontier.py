@@ -3,12 +3,12 @@
 import csv
 import itertools
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from benchmark_script import run_script
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "frontier"
 
@@ -70,26 +70,10 @@ print(json.dumps(found))
 """
 
 
-def execute(script: str, *arguments: str) -> str:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(FOLDER), str(FOLDER.parent), *sys.path]),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", script, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("frontier")
-    execute(INVENTED, str(folder))
+    run_script(FOLDER, INVENTED, str(folder))
     return folder
 
 
@@ -141,11 +125,11 @@ for group in (PAPER, LARGE):
     assert len(table.select(group, judging=True)) == len(table.select(group)) - chosen[group]
 """
     setup = "from methods import METHODS as KNOWN\nMETHODS = [m.name for m in KNOWN]\n"
-    execute(setup + "chosen = {'paper': 1, 'large': 2}\n" + script)
+    run_script(FOLDER, setup + "chosen = {'paper': 1, 'large': 2}\n" + script)
 
 
 def test_cells_measure_what_they_say():
-    found = json.loads(execute(MEASURED))
+    found = json.loads(run_script(FOLDER, MEASURED))
     # 30 rows, each removed once: no sampling error is left. 5% of them are 2.
     assert found["all"]["exhaustive"] is True
     assert len(found["all"]["one"][0]) == 30

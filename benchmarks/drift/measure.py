@@ -248,12 +248,13 @@ def is_followed(kind: str, state: State, old: int) -> bool:
     """Whether the clusters are those of the groups after the change.
 
     Split and birth: nearly all rows of the new group are in one cluster, and no other group is.
-    Death: the neighbors, until now one cluster, are two, and nobody has the name of the dead one.
+    Death: nobody has the name of the dead one, and most rows of the neighbors, until now one
+    cluster, are in two. Neighbors overlap, so no more than most is asked of them.
     """
     assert state.release.groups is not None
     if kind == DEATH:
-        (one, pure), (other, other_pure) = (find_name(state, group) for group in PAIR)
-        return one != other and pure and other_pure and old not in state.names[JUDGED_K]
+        one, other = (find_name(state, group)[0] for group in PAIR)
+        return one != other and old not in state.names[JUDGED_K]
     new, pure = find_name(state, NEW)
     others = {
         find_name(state, group)[0] for group in np.unique(state.release.groups) if group != NEW

@@ -8,6 +8,7 @@ by `holdfast.match_labels`.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import signature
 from typing import Any, Protocol
 
 import numpy as np
@@ -211,7 +212,10 @@ class Method:
 
     @property
     def can_run(self) -> bool:
-        return not self.follows or hasattr(HierarchicalKMedian, "follow")
+        """Whether `follow` takes its options."""
+        stepper = self.build()
+        known = signature(HierarchicalKMedian.follow).parameters
+        return not isinstance(stepper, Follow) or stepper.options.keys() <= known.keys()
 
 
 def _refit(name: str, build: Callable[[], Clusterer] | None = None) -> Method:
