@@ -1,6 +1,6 @@
 """``holdfast diff``: what moved between two models, in words, as a table and as JSON."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,14 +13,29 @@ from holdfast.cli.options import DisplayOptions, parse_counts
 from holdfast.cli.predict import predict_cuts
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from holdfast.estimator import HierarchicalKMedian
-    from holdfast.stability.match import ClusterChange, CutDifference
+    from holdfast.hierarchy import Hierarchy
+    from holdfast.stability.match import ClusterChange, CutDifference, LabeledRows
 
 __all__ = ["EXAMPLES", "compare_models", "diff", "show_differences"]
 
 EXAMPLES = ("holdfast diff wine.holdfast new.holdfast --clusters 4",)
 
-_HEADER = ("k", "before", "after", "size before", "size after", "kept", "left", "joined", "removed")
+_HEADER = (
+    "k",
+    "before",
+    "after",
+    "event",
+    "size before",
+    "size after",
+    "kept",
+    "left",
+    "joined",
+    "removed",
+)
 
 
 def diff(
@@ -39,8 +54,10 @@ def diff(
 ) -> None:
     """Show what moved between two models, cluster by cluster, in words and as a table.
 
-    Rows are recognized by their values. Clusters are matched one to one by the rows that they have
-    in common. Both models must hold their rows and have prepared their columns in the same way.
+    Rows are recognized by their ids if both models have them, otherwise by their values. Clusters
+    are matched one to one: by their names if the second model follows the first, otherwise by the
+    rows that they have in common. Both models must hold their rows and have prepared their columns
+    in the same way.
     """
     console = Console("diff", display)
     asked = None if clusters is None else parse_counts(clusters)
@@ -65,39 +82,105 @@ def compare_models(
     progress: ProgressOption,
 ) -> dict[int, "CutDifference"]:
     """Compare the cuts of two models that hold their rows."""
-    import numpy as np
-
-    from holdfast.stability.match import LabeledRows, compare_cuts
-
     if table_of(before).preparation != table_of(after).preparation:
         raise InputError(
             "the models prepared their columns differently, so their rows cannot be compared. Fit "
             "the second model with --like and the first."
         )
 
-    def find_distinct(model: "HierarchicalKMedian") -> Any:
-        try:
-            rows, weight = model.rows_, model.row_weights_
-        except ValueError:
-            raise InputError(
-                "a model without its rows cannot be compared. Fit it again without --no-rows."
-            ) from None
-        distinct, index = np.unique(rows, axis=0, return_inverse=True)
-        return model.hierarchy_, rows, distinct, np.bincount(index.ravel(), weights=weight)
-
-    def label(held: Any, k: int) -> LabeledRows:
-        hierarchy, rows, distinct, weight = held
-        labels = predict_cuts(hierarchy, distinct, (k,), shown.part("comparing"))[k]
-        shown.advance()
-        return LabeledRows(distinct, weight, labels, rows[hierarchy.center_indices[:k]])
-
-    sides = [find_distinct(model) for model in (before, after)]
+    sides = [_find_rows(model) for model in (before, after)]
+    if before.ids_ is not None and after.ids_ is not None:
+        sides = _rows_by_id(before, after)
     found = {}
     with Progress(progress, 3 * len(ks), "steps", "comparing") as shown:
         for k in ks:
-            found[k] = compare_cuts(*(label(side, k) for side in sides))
+            labeled = []
+            for model, side in zip((before, after), sides, strict=True):
+                labeled.append(_label(model.hierarchy_, side, k, shown.part("comparing")))
+                shown.advance()
+            found[k] = _compare(labeled, [m.hierarchy_.names(k) for m in (before, after)])
             shown.advance()
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """Rows as keys with weights: the distinct ones, or the numbers of ids; and those of all rows."""
+
+    keys: "NDArray[np.float64]"
+    weight: "NDArray[np.float64]"
+    all_keys: "NDArray[np.float64]"
+    by_id: bool
+
+
+def _find_rows(model: "HierarchicalKMedian") -> _Side:
+    """Take distinct rows as keys."""
+    import numpy as np
+
+    try:
+        rows, weight = model.rows_, model.row_weights_
+    except ValueError:
+        raise InputError(
+            "a model without its rows cannot be compared. Fit it again without --no-rows."
+        ) from None
+    distinct, index = np.unique(rows, axis=0, return_inverse=True)
+    total = np.bincount(index.ravel(), weights=weight).astype(np.float64)
+    return _Side(distinct, total, rows, by_id=False)
+
+
+def _rows_by_id(before: "HierarchicalKMedian", after: "HierarchicalKMedian") -> list[_Side]:
+    """Take ids as keys: the number of the row before, or a new number."""
+    import numpy as np
+
+    from holdfast.rows.ids import find_ids
+
+    assert before.ids_ is not None
+    assert after.ids_ is not None
+    place = find_ids(after.ids_, before.ids_)
+    fresh = place < 0
+    place[fresh] = before.ids_.size + np.arange(np.count_nonzero(fresh))
+    numbers = (np.arange(before.ids_.size), place)
+    return [
+        _Side(keys, model.row_weights_, keys, by_id=True)
+        for model, found in zip((before, after), numbers, strict=True)
+        for keys in (found[:, None].astype(np.float64),)
+    ]
+
+
+def _label(hierarchy: "Hierarchy", side: _Side, k: int, progress: ProgressOption) -> "LabeledRows":
+    from holdfast.stability.match import LabeledRows
+
+    if side.by_id:
+        labels = hierarchy.cut(k)
+    else:
+        labels = predict_cuts(hierarchy, side.keys, (k,), progress)[k]
+    return LabeledRows(side.keys, side.weight, labels, side.all_keys[hierarchy.center_indices[:k]])
+
+
+def _compare(labeled: "list[LabeledRows]", names: "list[NDArray[np.int64]]") -> "CutDifference":
+    """Match clusters by their lasting names if most rows keep theirs, otherwise by common rows."""
+    from holdfast.stability.match import compare_cuts
+
+    found = compare_cuts(*labeled)
+    named = compare_cuts(*(replace(r, names=n) for r, n in zip(labeled, names, strict=True)))
+    if 2.0 * named.n_moved <= named.n_common and (names[1] != range(names[1].size)).any():
+        found = named
+
+    def name(label: int | None, side: int) -> int | None:
+        return None if label is None else int(names[side][label])
+
+    return replace(
+        found,
+        clusters=tuple(
+            replace(
+                change,
+                before=name(change.before, 0),
+                after=name(change.after, 1),
+                other=name(change.other, 0 if change.event == "new" else 1),
+            )
+            for change in found.clusters
+        ),
+    )
 
 
 def _describe_difference(k: int, found: "CutDifference") -> list[str]:
@@ -116,10 +199,16 @@ def _describe_difference(k: int, found: "CutDifference") -> list[str]:
 
 
 def _describe_cluster(change: "ClusterChange") -> str:
+    from holdfast.lineage.words import describe_event
+
+    other = -1 if change.other is None else change.other
     if change.before is None:
-        return f"cluster {change.after} has no counterpart before: {change.size_after:,g} rows."
+        assert change.after is not None
+        return f"{describe_event('new', change.after, other)}: {change.size_after:,g} rows."
     if change.after is None:
-        return f"cluster {change.before} of {change.size_before:,g} rows has no counterpart after."
+        return (
+            f"{describe_event(change.event, change.before, other)}: {change.size_before:,g} rows."
+        )
     name = f"cluster {change.before}"
     if change.after != change.before:
         name += f" (now {change.after})"
@@ -135,7 +224,7 @@ def _describe_cluster(change: "ClusterChange") -> str:
     ]
     center = "same center" if change.same_center else "another center"
     sizes = f"{change.size_before:,g} rows before, {change.size_after:,g} after"
-    return f"{name}: {sizes}; {', '.join(parts)}; {center}."
+    return f"{name} ({change.event}): {sizes}; {', '.join(parts)}; {center}."
 
 
 def show_differences(
@@ -160,7 +249,15 @@ def show_differences(
 def _values(change: "ClusterChange") -> list[Any]:
     center = "stays" if change.same_center else "other"
     counts = [change.size_before, change.size_after, change.kept, change.left, change.joined]
-    return [change.before, change.after, *counts, change.removed, change.added, center]
+    return [
+        change.before,
+        change.after,
+        change.event,
+        *counts,
+        change.removed,
+        change.added,
+        center,
+    ]
 
 
 def _cell(value: Any) -> str:

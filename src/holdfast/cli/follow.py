@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "follow", "open_lineage"]
 
 EXAMPLES = (
-    "holdfast follow wine.holdfast wine.csv --budget 1% --out today.csv",
+    "holdfast follow wine.holdfast wine.csv --budget 5% --out followed.csv",
     "holdfast follow wine.holdfast wine.csv --dry-run",
     "holdfast follow wine.holdfast wine.csv -o l.csv --lineage wine.lineage",
 )

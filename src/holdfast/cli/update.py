@@ -2,6 +2,7 @@
 
 import copy
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from holdfast.cli.options import DisplayOptions, Force, ModelFile, ReadOptions
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
+    from holdfast.tables.dataset import Dataset
     from holdfast.tables.read import DataTable
 
 __all__ = ["EXAMPLES", "update"]
@@ -43,10 +45,11 @@ def update(
 ) -> None:
     """Add rows to a model and remove rows from it. The result equals a fit on the remaining rows.
 
-    Columns are prepared as they were for the fit. Every row to remove must be in the model, with the
-    same values; if one is not, nothing changes. The updated model holds its distinct rows, sorted by
-    their values, without ids. What moved is shown as by diff. Updates of one file that run at the
-    same time wait for each other.
+    Columns are prepared as they were for the fit. In a model with ids, rows are found by their ids,
+    and a row to add whose id is there already replaces the one that has it. Otherwise, every row to
+    remove must be in the model with the same values, and the updated model holds its distinct rows,
+    sorted by their values. If a row to remove is not there, nothing changes. What moved is shown as
+    by diff. Updates of one file that run at the same time wait for each other.
     """
     from holdfast.tables.write import check_outputs
 
@@ -73,8 +76,8 @@ def update(
         written = model if to is None else to
         save_model(after, written)
     record = {
-        "added": 0 if added is None else len(added),
-        "removed": 0 if removed is None else len(removed),
+        "added": 0 if added is None else len(added.rows),
+        "removed": 0 if removed is None else len(removed.rows),
         "model": written,
     }
     show_differences(console, record, differences)
@@ -94,16 +97,73 @@ def _wait(model: str, console: Console) -> None:
 
 
 def _apply(
-    before: "HierarchicalKMedian", added: Any, removed: Any, console: Console
+    before: "HierarchicalKMedian",
+    added: "Dataset | None",
+    removed: "Dataset | None",
+    console: Console,
 ) -> "HierarchicalKMedian":
+    tables = [table for table in (added, removed) if table is not None]
     with console.progress("clustering the remaining rows") as progress, input_errors():
         after: HierarchicalKMedian = copy.copy(before).set_params(verbose=progress)
+        if before.ids_ is not None and all(table.ids is not None for table in tables):
+            return _apply_by_id(before, after, added, removed)
+        if before.ids_ is not None:
+            console.notice("rows are found by their values, for lack of ids; the ids are dropped.")
         if added is not None:
-            after.partial_fit(added)
+            after.partial_fit(added.values)
         if removed is not None:
-            after.forget(removed)
+            after.forget(removed.values)
         _ = after.hierarchy_  # compute it here, where progress is shown
     return after
+
+
+def _apply_by_id(
+    before: "HierarchicalKMedian",
+    after: "HierarchicalKMedian",
+    added: "Dataset | None",
+    removed: "Dataset | None",
+) -> "HierarchicalKMedian":
+    """Fit the remaining rows; where rows are added and removed in one update, removing is first."""
+    import numpy as np
+    from sklearn.base import clone
+
+    from holdfast.rows.ids import check_ids, find_ids
+
+    ids, rows, weight = before.ids_, before.rows_, before.row_weights_
+    assert ids is not None
+    if removed is not None:
+        gone = _ids_of(removed)
+        absent = gone[find_ids(gone, ids) < 0]
+        if absent.size:
+            raise InputError(
+                f"{absent.size:,} rows to remove are not in the model, such as {absent[0]}."
+            )
+        stay = find_ids(ids, gone) < 0
+        ids, rows, weight = ids[stay], rows[stay], weight[stay]
+    if added is not None:
+        new = check_ids(None, _ids_of(added), added.rows.shape[0])
+        assert new is not None
+        if ids.size and new.dtype.kind != ids.dtype.kind:
+            raise InputError(
+                "the ids of the rows to add are not of the kind of those of the model."
+            )
+        stay = find_ids(ids, new) < 0
+        ids = np.concatenate((ids[stay], new))
+        rows = np.concatenate((rows[stay], added.rows))
+        weight = np.concatenate((weight[stay], np.ones(new.size)))
+    fitted: HierarchicalKMedian = clone(after)
+    table = table_of(before)
+    fitted.fit(rows, sample_weight=None if (weight == 1.0).all() else weight, ids=ids)
+    fitted.table_ = replace(table, ids=ids, used=np.ones(ids.size, dtype=np.bool_))
+    fitted.set_params(verbose=False)
+    return fitted
+
+
+def _ids_of(dataset: "Dataset") -> Any:
+    from holdfast.rows.ids import normal_ids
+
+    assert dataset.ids is not None
+    return normal_ids(dataset.ids.to_numpy()[dataset.used])
 
 
 def _read(path: str | None, read: ReadOptions, console: Console) -> "DataTable | None":
@@ -115,8 +175,10 @@ def _read(path: str | None, read: ReadOptions, console: Console) -> "DataTable |
         return read_table(path, read.text, notify=console.notice, progress=progress)
 
 
-def _prepare(table: "DataTable | None", model: "HierarchicalKMedian", console: Console) -> Any:
-    """Return the rows of a table in its own units; the model prepares them."""
+def _prepare(
+    table: "DataTable | None", model: "HierarchicalKMedian", console: Console
+) -> "Dataset | None":
+    """Prepare the rows of a table as those of the model."""
     from holdfast.tables.dataset import prepare_like
 
     if table is None:
@@ -124,4 +186,4 @@ def _prepare(table: "DataTable | None", model: "HierarchicalKMedian", console: C
     source = table_of(model)
     known = table.named and source.id_name in table.data.column_names
     id_name = source.id_name if known else None
-    return prepare_like(table, source.preparation, id_name=id_name, notify=console.notice).values
+    return prepare_like(table, source.preparation, id_name=id_name, notify=console.notice)

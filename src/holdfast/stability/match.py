@@ -1,7 +1,7 @@
 """Two clusterings of data that changed in between: which cluster is which, and what moved."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -13,6 +13,8 @@ from holdfast.stability.measures import Labels, match_clusters, overlap_table
 __all__ = ["ClusterChange", "CutDifference", "LabeledRows", "compare_cuts", "match_labels"]
 
 Numbers = NDArray[np.float64]
+
+_NOTABLE = 0.1  # of its size, from which a cluster has grown or shrunk
 
 
 def match_labels(
@@ -83,12 +85,15 @@ class LabeledRows:
     labels : ndarray of shape (n,), dtype int32
         From 0 to the number of centers - 1.
     centers : ndarray of shape (k, n_features), dtype float64
+    names : ndarray of shape (k,), dtype int64, or None
+        Lasting names of the clusters. If both sides have them, clusters are matched by name.
     """
 
     rows: Numbers
     weight: Numbers
     labels: NDArray[np.int32]
     centers: Numbers
+    names: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,10 @@ class ClusterChange:
         Rows that exist only before, or only after.
     same_center : bool
         Whether both centers are the same row.
+    event : {"kept", "grown", "shrunk", "split", "merged", "new", "ended"}
+        What became of the cluster, in the words of `HierarchicalKMedian.events_`.
+    other : int or None
+        The new cluster that split off, or the one that it merged into or split off from.
     """
 
     before: int | None
@@ -120,6 +129,8 @@ class ClusterChange:
     removed: float
     added: float
     same_center: bool
+    event: str = "kept"
+    other: int | None = None
 
 
 @dataclass(frozen=True)
@@ -146,7 +157,7 @@ class CutDifference:
 
 
 def compare_cuts(before: LabeledRows, after: LabeledRows) -> CutDifference:
-    """Match clusters one to one by the weight they have in common, and count what moved.
+    """Match clusters one to one, by name or by the weight in common, and count what moved.
 
     O(n log n + k^3) time.
     """
@@ -161,10 +172,16 @@ def compare_cuts(before: LabeledRows, after: LabeledRows) -> CutDifference:
     k_a, k_b = before.centers.shape[0], after.centers.shape[0]
     shared = _sum_by(label_a * k_b + label_b, common, k_a * k_b).reshape(k_a, k_b)
     sizes = _sum_by(before.labels, before.weight, k_a), _sum_by(after.labels, after.weight, k_b)
-    partner = _partners(shared)
+    if before.names is None or after.names is None:
+        partner = _partners(shared)
+    else:
+        place = {name: b for b, name in enumerate(after.names.tolist())}
+        known = enumerate(before.names.tolist())
+        partner = {a: place[name] for a, name in known if name in place}
     pairs: list[tuple[int | None, int | None]] = [(a, partner.get(a)) for a in range(k_a)]
     pairs += [(None, b) for b in range(k_b) if b not in partner.values()]
-    clusters = tuple(_describe_change(a, b, shared, sizes, before, after) for a, b in pairs)
+    changes = [_describe_change(a, b, shared, sizes, before, after) for a, b in pairs]
+    clusters = tuple(_name_event(change, changes, shared) for change in changes)
     return CutDifference(
         n_before=float(before.weight.sum()),
         n_after=float(after.weight.sum()),
@@ -200,6 +217,31 @@ def _describe_change(
         added=size_b - stayed_b,
         same_center=bool(same),
     )
+
+
+def _name_event(
+    change: ClusterChange, changes: list[ClusterChange], shared: Numbers
+) -> ClusterChange:
+    """Say what became of a cluster: of most of its rows, or of a tenth of its size."""
+    a, b = change.before, change.after
+    if b is None and a is not None:
+        joined = 2.0 * shared[a].sum() >= change.size_before > 0.0
+        other = int(shared[a].argmax()) if joined else None
+        return replace(change, event="merged" if joined else "ended", other=other)
+    if a is None and b is not None:
+        return replace(change, event="new", other=_origin(change, shared))
+    parts = [c.after for c in changes if c.before is None and _origin(c, shared) == a]
+    if parts:
+        return replace(change, event="split", other=parts[0])
+    grown = change.size_after > (1.0 + _NOTABLE) * change.size_before
+    shrunk = change.size_after < (1.0 - _NOTABLE) * change.size_before
+    return replace(change, event="grown" if grown else "shrunk" if shrunk else "kept")
+
+
+def _origin(change: ClusterChange, shared: Numbers) -> int | None:
+    """Find the cluster before that most rows of a new cluster come from."""
+    a = int(shared[:, change.after].argmax())
+    return a if 2.0 * shared[a, change.after] >= change.size_after > 0.0 else None
 
 
 def _partners(table: NDArray[Any]) -> dict[int, int]:
