@@ -95,7 +95,7 @@ def build_report(
         Perturbed data sets for each number; half as many for methods that are fitted again for
         each k.
     repeats : int, default=4
-        Random states of the report's own method. Other randomized methods get at most 2.
+        Random states of the report's own method. Other randomized methods get at most 3.
     full : bool, default=False
         Whether to measure on all rows what is otherwise measured on a sample of 1,000. Methods that
         need a distance for every pair of rows then need that memory too.

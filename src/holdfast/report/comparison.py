@@ -17,7 +17,7 @@ __all__ += ["name_amount"]
 MEASURE = "moved_fraction"
 
 _REFERENCE = "ward"  # costs are given relative to it where it is compared
-_PEER_REPEATS = 2  # random states of other methods
+_PEER_REPEATS = 3  # random states of other methods
 _FEW_KS = 4  # for clusterers that are fitted again for each k
 
 

@@ -23,7 +23,7 @@ MIN_DESCRIBED = 5
 _DISTINGUISHING = 3  # columns named for each cluster
 _MIN_DIFFERENCE = 0.3  # standard deviations
 _MAX_CATEGORIES = 3  # columns of categories shown
-_MAX_LEVELS = 6  # categories of a column; the others are one
+_MAX_LEVELS = 6  # categories named of a column
 _RULE_ROWS = 3000
 _MAX_CONDITIONS = 3
 
@@ -61,6 +61,8 @@ def describe_nodes(
 def choose_columns(inputs: Inputs, labels: Labels, most: int) -> NDArray[np.int64]:
     """Choose the columns whose means differ most between clusters, in their own order.
 
+    Columns of categories take the place of others.
+
     Parameters
     ----------
     inputs : Inputs
@@ -72,6 +74,8 @@ def choose_columns(inputs: Inputs, labels: Labels, most: int) -> NDArray[np.int6
     ndarray of shape (min(d, most),), dtype int64
     """
     d = inputs.values.shape[1]
+    if inputs.show_rows:
+        most -= min(len(inputs.categories), _MAX_CATEGORIES)
     if d <= most:
         return np.arange(d)
     n_clusters = int(labels.max()) + 1
@@ -172,12 +176,16 @@ class _Fractions:
     ----------
     name : str
     levels : tuple of str
-        The last stands for all others, if there are more than fit.
-    counts : ndarray of shape (n_clusters, n_levels), dtype int64
+        The most frequent first.
+    n_others : int
+        Number of other categories.
+    counts : ndarray of shape (n_clusters, n_levels + 1), dtype int64
+        The last is the number of rows with another category.
     """
 
     name: str
     levels: tuple[str, ...]
+    n_others: int
     counts: NDArray[np.int64]
 
     def of(self, node: Node) -> Rows:
@@ -199,12 +207,14 @@ def _count_levels(category: Category, last: Labels, n_clusters: int) -> _Fractio
     flat = np.bincount(last * n_levels + category.codes, minlength=n_clusters * n_levels)
     counts = flat.reshape(n_clusters, n_levels)
     order = np.argsort(-counts.sum(axis=0), kind="stable")
-    levels, counts = tuple(category.levels[i] for i in order), counts[:, order]
-    if n_levels > _MAX_LEVELS:
-        rest = counts[:, _MAX_LEVELS - 1 :].sum(axis=1, keepdims=True)
-        counts = np.hstack((counts[:, : _MAX_LEVELS - 1], rest))
-        levels = (*levels[: _MAX_LEVELS - 1], f"{n_levels - _MAX_LEVELS + 1} others")
-    return _Fractions(category.name, levels, counts)
+    named, others = order[:_MAX_LEVELS], order[_MAX_LEVELS:]
+    rest = counts[:, others].sum(axis=1, keepdims=True)
+    return _Fractions(
+        category.name,
+        tuple(category.levels[i] for i in named),
+        others.size,
+        np.hstack((counts[:, named], rest)),
+    )
 
 
 def _describe_categories(
@@ -217,7 +227,8 @@ def _describe_categories(
         {
             "name": column.name,
             "levels": list(column.levels),
-            "fractions": [list_numbers(column.of(node), 3) for node in nodes],
+            "n_others": column.n_others,
+            "fractions": [list_numbers(column.of(node)[:-1], 3) for node in nodes],
         }
         for column in counted[:_MAX_CATEGORIES]
     ]

@@ -80,6 +80,7 @@ def summarise_segments(
         "stability": _bootstrap_clusters(inputs, progress),
         "stability_trials": count_bootstraps(inputs),
         **_measure_separation(inputs, hierarchy),
+        "names": {},  # readers give them
         "centers": listed,
         "points": points,
     }

@@ -31,6 +31,8 @@ test("names are suggested from what distinguishes a segment", () => {
     [0, -0.8, 4],
   ];
   assertEqual(suggestName(told, names), "high income, low age");
+  const long = ["age of the oldest member", "income"];
+  assertEqual(suggestName(told, long), "high income");
   assertEqual(
     [suggestName([], names), suggestName(null, names)],
     ["close to average", "not described: few rows"],
@@ -39,10 +41,11 @@ test("names are suggested from what distinguishes a segment", () => {
 
 test("the step names the split and the cost relative to one segment", () => {
   assertEqual(
-    describeStep({ costs: [200, 150] }, [-1, 0], 2),
+    describeStep({ costs: [200, 150], cost_rows: 9, sizes: [5, 4] }, [-1, 0], 2),
     "The step to k = 2 splits segment 1 off segment 0; k-median cost 150, 75% of that of one segment.",
   );
-  assertEqual(describeStep({ costs: [0] }, [-1], 1), "All rows are one segment; k-median cost 0.");
+  const sampled = { costs: [20], cost_rows: 5, sizes: [9] };
+  assertEqual(describeStep(sampled, [-1], 1), "All rows are one segment; k-median cost about 20.");
 });
 
 test("at most three bands at first, with the own method and Ward among them", () => {
@@ -72,4 +75,35 @@ test("amounts of rows have their noun", () => {
 test("32 clusters differ in color or shape", () => {
   const marks = [...Array(32).keys()].map((i) => colorClass(i) + shapePath(shapeNumber(i), 4));
   assertEqual(new Set(marks).size, 32);
+});
+
+test("a category cell shows the most frequent category and titles all", () => {
+  const column = {
+    name: "town",
+    levels: ["Ulm", "Bern"],
+    n_others: 2,
+    fractions: [
+      [0.5, 0.3],
+      [0.1, 0.8],
+    ],
+  };
+  const [cell] = categoryCells([column], { id: 1 });
+  assertEqual(cell.node.textContent, "Bern 80%");
+  assertEqual(cell.class, "heat category h3");
+  assertEqual(cell.title, "town: Ulm 10% (of all rows 50%), Bern 80% (of all rows 30%), 2 others");
+});
+
+test("a copy of the page holds the names, escaped", () => {
+  const data =
+    '\u003cscript type="application/json" id="data">{"segments":{"names":{}}}\u003c/script>';
+  const names = { 3: "\u003c/script>&" };
+  const copy = pageWithNames(`<html>${data}</html>`, names);
+  assertTrue(copy.startsWith("<!DOCTYPE html>\n<html>") && copy.endsWith("</html>"));
+  assertTrue(copy.includes('"\\u003c/script\\u003e\\u0026"'), copy);
+});
+
+test("names that had to move away get a line to their dot", () => {
+  const dot = { x: 50, y: 50, name: "abc" };
+  assertEqual(drawLeader(dot, [10, 4]), null);
+  assertEqual(drawLeader(dot, [10, 32]).getAttribute("x2"), "58");
 });

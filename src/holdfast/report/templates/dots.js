@@ -17,7 +17,7 @@ function namePlaces(width) {
     [-width / 2, 21],
   ];
   for (let line = 1; line <= MAX_STACKED; line++) {
-    for (const left of [10, -10 - width]) {
+    for (const left of [10, -10 - width, 34, -34 - width]) {
       places.push([left, 4 - NAME_HEIGHT * line], [left, 4 + NAME_HEIGHT * line]);
     }
   }
@@ -46,13 +46,21 @@ function placeNames(dots, size) {
         box.x + width > size.width - 2 ||
         box.y < 0 ||
         box.y + NAME_HEIGHT > size.height - MARGIN.bottom;
-      return (outside ? 3 : 0) + taken.filter((other) => overlaps(box, other)).length;
+      return (outside ? 9 : 0) + taken.filter((other) => overlaps(box, other)).length;
     };
     const places = namePlaces(width);
     chosen[i] = places.reduce((best, place) => (conflicts(place) < conflicts(best) ? place : best));
     taken.push(boxAt(chosen[i]));
   }
   return chosen;
+}
+
+// A thin line from a dot to its name, where the name had to move away from it.
+function drawLeader({ x, y, name }, [dx, dy]) {
+  const width = name.length * LETTER_WIDTH + 4;
+  if (Math.abs(dy - 4) < NAME_HEIGHT || (dx === -width / 2 && Math.abs(dy) < 22)) return null;
+  const end = { x2: x + (dx > 0 ? dx - 2 : dx + width), y2: y + dy - 4 };
+  return svg("line", { class: "leader", x1: x, y1: y, ...end, "aria-hidden": "true" });
 }
 
 function drawDots(spec, width) {
@@ -82,6 +90,7 @@ function drawDots(spec, width) {
     "svg",
     { viewBox: `0 0 ${width} ${size.height}`, role: "img", "aria-label": spec.title },
     drawFrame(size, ticks, position, spec),
+    placed.map((dot, i) => drawLeader(dot, offsets[i])),
     placed.map((dot, i) => drawDot(dot, offsets[i])),
   );
 }

@@ -87,20 +87,27 @@ function tableCell(tag, item) {
   return html(tag, attributes, cell.node || text);
 }
 
-function buildTable(head, body, caption, className) {
+function buildTable(head, body, caption, { className, foot = [] } = {}) {
   const headRow = html(
     "tr",
     {},
     head.map((item) => tableCell("th", item)),
   );
-  const bodyRows = body.map((row) =>
-    html(
-      "tr",
-      row.attributes,
-      row.cells.map((item) => tableCell("td", item)),
-    ),
+  const lines = (rows) =>
+    rows.map((row) =>
+      html(
+        "tr",
+        row.attributes,
+        row.cells.map((item) => tableCell("td", item)),
+      ),
+    );
+  const table = html(
+    "table",
+    {},
+    html("thead", {}, headRow),
+    html("tbody", {}, lines(body)),
+    foot.length ? html("tfoot", {}, lines(foot)) : null,
   );
-  const table = html("table", {}, html("thead", {}, headRow), html("tbody", {}, bodyRows));
   const region = { tabindex: 0, role: "region", "aria-label": caption };
   return html("div", { class: className ? `scroll ${className}` : "scroll", ...region }, table);
 }

@@ -17,6 +17,7 @@ function makeIcicle(report, state) {
     const step = Math.max(9, Math.min(20, 400 / maxK));
     const position = linearScale(0, total, ICICLE_LEFT, width - 2);
     const blocks = nodes.map((node) => drawBlock(node, position, step));
+    const numbers = nodes.map((node) => drawNumber(node, position, step));
     const level = svg("line", { class: "level", x1: ICICLE_LEFT - 4, x2: width });
     const root = svg(
       "svg",
@@ -26,17 +27,18 @@ function makeIcicle(report, state) {
         "aria-label": "Hierarchy of clusters. Arrow keys go from block to block.",
       },
       hatchPatterns(),
-      drawNumbers(step),
+      drawLevels(step),
       blocks,
       level,
+      numbers, // their halos interrupt the line of the cut
     );
-    view = { blocks, level, step };
+    view = { blocks, numbers, level, step };
     blocks[0].setAttribute("tabindex", 0);
     paint();
     return root;
   }
 
-  function drawNumbers(step) {
+  function drawLevels(step) {
     const every = step < 13 ? 5 : maxK > 20 ? 2 : 1;
     const numbers = [];
     for (let k = 1; k <= maxK; k++) {
@@ -47,14 +49,29 @@ function makeIcicle(report, state) {
     return numbers;
   }
 
-  function drawBlock(node, position, step) {
+  function boxOf(node, position, step) {
     const x = position(node.left);
-    const box = {
+    return {
       x,
       y: (node.since - 1) * step,
       width: Math.max(1, position(node.left + node.size) - x),
       height: (node.until - node.since + 1) * step,
     };
+  }
+
+  function drawNumber(node, position, step) {
+    const { x, y, width, height } = boxOf(node, position, step);
+    const fits = width > 18 && height > 8.5;
+    const place = {
+      x: x + width / 2,
+      y: y + Math.min(height, 24) / 2 + 4,
+      "text-anchor": "middle",
+    };
+    return svg("g", { "aria-hidden": "true" }, fits ? svg("text", place, node.cluster) : null);
+  }
+
+  function drawBlock(node, position, step) {
+    const box = boxOf(node, position, step);
     const shape = shapeNumber(node.cluster);
     const describe = (event) =>
       tooltip.show(
@@ -62,7 +79,6 @@ function makeIcicle(report, state) {
         event.clientX,
         event.clientY,
       );
-    const hasNumber = box.width > 18 && box.height > 8.5;
     return svg(
       "g",
       {
@@ -78,17 +94,6 @@ function makeIcicle(report, state) {
       svg("rect", { class: "fill", ...box }),
       shape ? svg("rect", { class: "hatch", ...box, fill: `url(#hatch${shape})` }) : null,
       svg("rect", { class: "edge", ...box }),
-      hasNumber
-        ? svg(
-            "text",
-            {
-              x: box.x + box.width / 2,
-              y: box.y + Math.min(box.height, 24) / 2 + 4,
-              "text-anchor": "middle",
-            },
-            node.cluster,
-          )
-        : null,
     );
   }
 
@@ -133,6 +138,7 @@ function makeIcicle(report, state) {
       if (chosen) classes.push("chosen");
       if (faded) classes.push("faded");
       view.blocks[i].setAttribute("class", classes.join(" "));
+      view.numbers[i].setAttribute("class", classes.join(" ").replace("block", "number"));
       view.blocks[i].setAttribute("aria-pressed", String(chosen));
     });
     view.level.setAttribute("y1", state.k * view.step);

@@ -77,8 +77,7 @@ function makeChanges(state) {
   byId("level-switches").hidden = levels.length < 2;
   const totals = releases.map((release) => release.n_rows);
   const holder = byId("alluvial");
-  const draw = (width) =>
-    drawAlluvial(report.lineage.pictures[state.k], labels, totals, width);
+  const draw = (width) => drawAlluvial(report.lineage.pictures[state.k], labels, totals, width);
   state.onChange(() => {
     for (const button of switches) {
       button.setAttribute("aria-pressed", String(Number(button.dataset.level) === state.k));
@@ -172,7 +171,7 @@ function makeSegments(state) {
       ...report.data.names.map(columnHead),
     ];
     const caption = "Segments of the latest release";
-    const table = buildTable(head, present.map(segmentRow), caption, "cards");
+    const table = buildTable(head, present.map(segmentRow), caption, { className: "cards" });
     byId("segment-table").replaceChildren(table);
     const charts = [];
     if (last > 0) {

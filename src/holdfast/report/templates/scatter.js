@@ -115,14 +115,20 @@ function makeScatter(report, state) {
         shapePath(shapeNumber(cluster), enlarged ? radius * 1.25 : radius),
       );
     });
-    const drawn = centers.slice(0, state.k).map((center, cluster) => {
+    const rings = centers.slice(0, state.k).map((center, cluster) => {
       const [x, y] = view.places[indexOfRow.get(center.row)];
+      return { x, y, name: String(cluster) };
+    });
+    const offsets = placeNames(rings, view.size);
+    const drawn = rings.map((ring, i) => {
+      const [dx, dy] = offsets[i];
       return [
-        svg("circle", { class: "center", cx: x, cy: y, r: radius + 2.5 }),
-        svg("text", { class: "halo strong", x: x + radius + 5, y: y + 4 }, cluster),
+        drawLeader(ring, offsets[i]),
+        svg("circle", { class: "center", cx: ring.x, cy: ring.y, r: radius + 2.5 }),
+        svg("text", { class: "halo strong", x: ring.x + dx, y: ring.y + dy }, ring.name),
       ];
     });
-    view.centerMarks.replaceChildren(...drawn.flat());
+    view.centerMarks.replaceChildren(...drawn.flat().filter(Boolean));
   }
 
   function showPoint(i, clientX, clientY) {

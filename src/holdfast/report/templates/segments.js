@@ -42,14 +42,17 @@ function formatDifference(difference) {
   return `${difference < 0 ? "−" : "+"}${Math.abs(difference)} sd`;
 }
 
+const LONG_SUGGESTION = 28; // characters
+
 // A name from what distinguishes a cluster, such as "high alcohol, low hue".
 function suggestName(distinguishing, names) {
   if (distinguishing === null) return "not described: few rows";
   if (!distinguishing.length) return "close to average";
-  return distinguishing
-    .slice(0, 2)
-    .map(([column, difference]) => `${difference > 0 ? "high" : "low"} ${names[column]}`)
-    .join(", ");
+  const [first, second] = distinguishing.map(
+    ([column, difference]) => `${difference > 0 ? "high" : "low"} ${names[column]}`,
+  );
+  const both = second ? `${first}, ${second}` : first;
+  return both.length > LONG_SUGGESTION ? first : both;
 }
 
 function describeDistinguishing(distinguishing, names) {
@@ -60,17 +63,19 @@ function describeDistinguishing(distinguishing, names) {
   return parts.join("; ") || null;
 }
 
-// Names that the reader gives to segments, kept by the browser for this page.
+// Names that the reader gives to segments: kept by the browser for this page, or saved in a copy of it.
 function openNames(report) {
-  const key = `holdfast names: ${report.title} ${report.provenance.seed}`;
-  let names = {};
+  const { segments, title, provenance } = report;
+  const key = `holdfast names: ${title} ${provenance.seed} ${segments.sizes.join(" ")}`;
+  let names = { ...segments.names };
   try {
-    names = JSON.parse(localStorage.getItem(key)) || {};
+    names = { ...names, ...JSON.parse(localStorage.getItem(key)) };
   } catch {
     // No storage, as in the frame of a notebook: names last as long as the page.
   }
   return {
     get: (node) => names[node.id] || "",
+    all: () => names,
     set(node, name) {
       names[node.id] = name;
       try {
@@ -80,6 +85,34 @@ function openNames(report) {
       }
     },
   };
+}
+
+// The page as it was loaded, before any script changed it.
+const loadedPage = document.documentElement.outerHTML;
+
+// As `embed_json` in page.py: JSON that cannot leave its element.
+function embedJson(content) {
+  const escape = (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(content).replace(/[<>&\u2028\u2029]/g, escape);
+}
+
+// The loaded page with names in its data. Style and script stay as they are, so their hashes do too.
+function pageWithNames(page, names) {
+  // Written so that they do not begin or end an element of this page.
+  const opening = '\u003cscript type="application/json" id="data">';
+  const start = page.indexOf(opening) + opening.length;
+  const end = page.indexOf("\u003c/script>", start);
+  const content = JSON.parse(page.slice(start, end));
+  content.segments.names = names;
+  return `<!DOCTYPE html>\n${page.slice(0, start)}${embedJson(content)}${page.slice(end)}`;
+}
+
+function saveWithNames(report) {
+  const text = pageWithNames(loadedPage, report.names.all());
+  const url = URL.createObjectURL(new Blob([text], { type: "text/html" }));
+  const name = decodeURIComponent(location.pathname.split("/").pop()) || "report.html";
+  html("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
 function qualityCell(label, value, { word, tone }) {
@@ -94,7 +127,7 @@ function profileCells(profile, data) {
     if (profile === null) return { text: MISSING, class: "num heat", label };
     const difference = profile.differences[j];
     const shown =
-      profile.means === null ? formatDifference(difference) : formatNumber(profile.means[j]);
+      profile.means === null ? formatDifference(difference) : formatNumber(profile.means[j], 7);
     const missing = profile.means !== null && profile.means[j] === null;
     return {
       text: missing ? MISSING : `${shown}${heatArrow(difference)}`,
@@ -103,6 +136,49 @@ function profileCells(profile, data) {
       label,
     };
   });
+}
+
+// From 0 to 3: how much more frequent a category is here than in all rows.
+function categoryLevel(fraction, overall) {
+  const excess = fraction - overall;
+  return excess >= 0.4 ? 3 : excess >= 0.2 ? 2 : excess >= 0.1 ? 1 : 0;
+}
+
+// The most frequent category of a segment, and in its title all of them.
+function categoryCells(categories, node) {
+  return categories.map(({ name, levels, n_others: others, fractions }) => {
+    const here = fractions[node.id];
+    const most = here.indexOf(Math.max(...here));
+    const all = levels.map((level, i) => {
+      const overall = formatFraction(fractions[0][i]);
+      return `${level} ${formatFraction(here[i])} (of all rows ${overall})`;
+    });
+    if (others) all.push(`${others} others`);
+    return {
+      node: html(
+        "span",
+        {},
+        html("span", { class: "level-name" }, levels[most]),
+        " ",
+        html("b", {}, formatFraction(here[most])),
+      ),
+      class: `heat category h${categoryLevel(here[most], fractions[0][most])}`,
+      title: `${name}: ${all.join(", ")}`,
+      label: name,
+    };
+  });
+}
+
+function describeRule(rule) {
+  if (!rule) return null;
+  const { text, coverage, others } = rule;
+  const covered = `${formatFraction(coverage)} of the segment, ${formatFraction(others)} of the others`;
+  return html(
+    "span",
+    { class: "rule-text" },
+    text,
+    html("span", { class: "muted" }, `: ${covered}`),
+  );
 }
 
 function segmentCell(node, report, state) {
@@ -133,9 +209,31 @@ function segmentCell(node, report, state) {
     placeholder: suggestion,
     "aria-label": `Name of segment ${node.cluster}`,
     title: describeDistinguishing(distinguishing, report.data.names),
-    oninput: (event) => report.names.set(node, event.target.value),
+    oninput: (event) => {
+      report.names.set(node, event.target.value);
+      byId("save-names").hidden = false;
+    },
   });
-  return { class: "segment", node: html("span", { class: "segment-head" }, button, input) };
+  const head = html("span", { class: "segment-head" }, button, input);
+  const rule = describeRule(report.segments.rules[node.id]);
+  return { class: "segment", node: html("span", { class: "segment-about" }, head, rule) };
+}
+
+// What the rows of all segments have in common, to compare with.
+function overallLine(report) {
+  const { segments, hierarchy, data } = report;
+  const [all] = hierarchy.nodesAt(1);
+  return {
+    attributes: { class: "all" },
+    cells: [
+      { class: "segment", text: "All rows" },
+      { class: "num quality", label: "Rows", text: formatCount(all.size) },
+      { class: "num", text: "" },
+      { class: "num", text: "" },
+      ...categoryCells(segments.categories, all),
+      ...profileCells(segments.profiles[all.id], data),
+    ],
+  };
 }
 
 function segmentTable(report, state) {
@@ -145,6 +243,7 @@ function segmentTable(report, state) {
     { text: "Rows", class: "num" },
     { text: "Found again", class: "num" },
     { text: "Separation", class: "num" },
+    ...segments.categories.map(({ name }) => ({ text: name, class: "name" })),
     ...data.columns.map((column) => columnHead(data.names[column])),
   ];
   const body = hierarchy.nodesAt(state.k).map((node) => {
@@ -162,11 +261,13 @@ function segmentTable(report, state) {
         { class: "num quality", label: "Rows", node: html("span", {}, size) },
         qualityCell("Found again", jaccard, judgeJaccard(jaccard, fraction)),
         qualityCell("Separation", silhouette, judgeSeparation(silhouette)),
+        ...categoryCells(segments.categories, node),
         ...profileCells(segments.profiles[node.id], data),
       ],
     };
   });
-  return buildTable(head, body, `Segments of the cut into ${state.k}`, "cards");
+  const caption = `Segments of the cut into ${state.k}`;
+  return buildTable(head, body, caption, { className: "cards", foot: [overallLine(report)] });
 }
 
 // The center of a cluster is a row of the data: its values are not means.
@@ -186,9 +287,13 @@ function centerTable(report, state) {
   return buildTable(head, body, "The row at the center of each segment");
 }
 
-function describeStep({ costs }, parent, k) {
+const isCostSampled = ({ cost_rows: measured, sizes }) => measured < sizes.reduce((a, b) => a + b);
+
+function describeStep(segments, parent, k) {
+  const { costs } = segments;
   const relative = formatFraction(costs[0] > 0 ? costs[k - 1] / costs[0] : 0);
-  const cost = `k-median cost ${formatNumber(costs[k - 1])}`;
+  const about = isCostSampled(segments) ? "about " : "";
+  const cost = `k-median cost ${about}${formatNumber(costs[k - 1])}`;
   if (k === 1) return `All rows are one segment; ${cost}.`;
   return (
     `The step to k = ${k} splits segment ${k - 1} off segment ${parent[k - 1]}; ${cost}, ` +
@@ -205,10 +310,18 @@ function segmentNote({ segments }) {
       "0.75 a pattern, below 0.6 not reliable.",
     `Separation: mean silhouette of ${plural(segments.separation_rows, "row")}, from −1 to 1.`,
     "k-median cost: sum of the distances of the prepared rows to the best medoid of their segment" +
-      (segments.cost_rows < segments.sizes.reduce((a, b) => a + b)
-        ? `, on a sample of ${plural(segments.cost_rows, "row")}.`
-        : "."),
+      (isCostSampled(segments) ? `, from a sample of ${plural(segments.cost_rows, "row")}.` : "."),
   ];
+  if (segments.rules.some((rule) => rule)) {
+    sentences.splice(
+      1,
+      0,
+      "Rules describe segments; they do not decide them.",
+      ...(segments.categories.length
+        ? ["Categories: the most frequent one; they were not used to find the segments."]
+        : []),
+    );
+  }
   if (segments.min_described) {
     sentences.push(
       "This page contains nothing about single rows; segments of fewer than " +
@@ -265,6 +378,8 @@ function makeSegments(report) {
   byId("fewer").addEventListener("click", () => goTo(state.k - 1));
   byId("more").addEventListener("click", () => goTo(state.k + 1));
   byId("clear").addEventListener("click", () => state.toggle(null));
+  byId("save-names").addEventListener("click", () => saveWithNames(report));
+  byId("save-names").hidden = !Object.values(report.names.all()).some(Boolean);
   byId("clusters-note").textContent = segmentNote(report);
   update();
   return scatter;
