@@ -1,5 +1,6 @@
 """The picture: movement against cost, and movement without a reason against changes followed."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -97,6 +98,9 @@ def _draw_panel(
             line.append((x.value, y))
     if line:
         ax.plot(*zip(*line, strict=True), color=LOOKS["means"].color, lw=0.8, zorder=1)
+        for (x0, y0), (x1, y1) in itertools.pairwise(line):
+            steps = [step / 12 for step in range(13)]
+            marks += [(x0 * (1 - t) + x1 * t, y0 ** (1 - t) * y1**t) for t in steps]
     ax.grid(alpha=0.25)
     ax.minorticks_off()
     heights = [dot.y for dot in dots]
