@@ -57,7 +57,7 @@ import json
 from dataclasses import dataclass
 from types import SimpleNamespace
 import numpy as np
-import measure, planted, series
+import changes, measure, planted, series
 from methods import METHODS, Method, State
 from planted import CHANGE_AT, KINDS, NEW, PAIR, Release, make_trial
 from series import KS
@@ -92,7 +92,7 @@ for kind in planted.CHANGES:
     for late in (0, 3):
         states = measure.run_states(Oracle(kind, late), make_trial(kind, 1))
         method = Method("oracle", "", "", None, follows=True)
-        found["changes"][f"{kind} {late}"] = measure.judge_change(kind, states, method)
+        found["changes"][f"{kind} {late}"] = changes.judge_change(kind, states, method)
 
 digest = hashlib.sha256()
 for kind in KINDS:

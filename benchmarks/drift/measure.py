@@ -14,21 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from changes import judge_change
 from costs import cost_to_means
 from methods import METHODS, Follow, Method, State, Stepper
 from numpy.typing import NDArray
-from planted import (
-    BIRTH,
-    CHANGE_AT,
-    CHANGES,
-    CHANGING,
-    DEATH,
-    JUDGED_K,
-    NEW,
-    PAIR,
-    SPLIT,
-    Release,
-)
+from planted import CHANGES, Release
 from series import KS, MADE, SERIES
 from threadpoolctl import threadpool_limits
 
@@ -36,8 +26,7 @@ from holdfast.stability.plan import keyed_generator
 
 FRACTION = 0.05
 BACK_WITHIN = 5
-PURE = 0.9  # of a group in one cluster
-NEVER = -1
+ABSENT = -1
 
 
 @dataclass(frozen=True)
@@ -148,8 +137,8 @@ class Histories:
         return cls(np.split(codes, ends), known.size)
 
     def spread(self, names: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-        """Names by row and release; NEVER where a row is not there."""
-        found = np.full((self.n_rows, len(names)), NEVER, dtype=np.int64)
+        """Names by row and release; ABSENT where a row is not there."""
+        found = np.full((self.n_rows, len(names)), ABSENT, dtype=np.int64)
         for t, (place, name) in enumerate(zip(self.places, names, strict=True)):
             found[place, t] = name
         return found
@@ -157,7 +146,7 @@ class Histories:
 
 def count_moves(names: NDArray[np.int64]) -> list[float]:
     before, after = names[:, :-1], names[:, 1:]
-    both = (before != NEVER) & (after != NEVER)
+    both = (before != ABSENT) & (after != ABSENT)
     return ((both & (before != after)).sum(axis=0) / both.sum(axis=0)).tolist()
 
 
@@ -167,8 +156,8 @@ def count_back(names: NDArray[np.int64]) -> list[int]:
     n_releases = names.shape[1]
     for t in range(1, n_releases - 1):
         before, after = names[:, t - 1], names[:, t]
-        moved = (before != NEVER) & (after != NEVER) & (before != after)
-        moved &= names[:, t + 1] != NEVER
+        moved = (before != ABSENT) & (after != ABSENT) & (before != after)
+        moved &= names[:, t + 1] != ABSENT
         later = names[moved, t + 1 : t + 1 + BACK_WITHIN]
         moves += int(moved.sum())
         back += int((later == before[moved, None]).any(axis=1).sum())
@@ -176,7 +165,7 @@ def count_back(names: NDArray[np.int64]) -> list[int]:
 
 
 def count_total(names: NDArray[np.int64]) -> float:
-    there = names != NEVER
+    there = names != ABSENT
     stayed = there.sum(axis=1) > 1
     names, there = names[stayed], there[stayed]
     rows = np.arange(names.shape[0])
@@ -216,65 +205,6 @@ def count_promises(states: Sequence[State], method: Method) -> dict[str, Any]:
         "steps": len(states) - 1,
         "held": float(np.mean([state.memory.held_.mean() for state in states[1:]])),
     }
-
-
-# --- changes that were planted --------------------------------------------------------------------
-
-
-def judge_change(kind: str, states: Sequence[State], method: Method) -> dict[str, Any]:
-    """After how many releases the change is followed (0: at once), and whether an event says so."""
-    before = states[CHANGE_AT - 1]
-    old = find_name(before, CHANGING)[0]
-    for delay, state in enumerate(states[CHANGE_AT:]):
-        if is_followed(kind, state, old):
-            told = [
-                has_event(kind, one, old, state)
-                for one in states[CHANGE_AT : CHANGE_AT + delay + 1]
-            ]
-            return {"delay": delay, "event": any(told) if method.follows else None}
-    return {"delay": NEVER, "event": False if method.follows else None}
-
-
-def find_name(state: State, group: int) -> tuple[int, bool]:
-    """Name that most rows of a group have, and whether nearly all of them have it."""
-    assert state.release.groups is not None
-    names, counts = np.unique(
-        state.names[JUDGED_K][state.release.groups == group], return_counts=True
-    )
-    return int(names[counts.argmax()]), bool(counts.max() >= PURE * counts.sum())
-
-
-def is_followed(kind: str, state: State, old: int) -> bool:
-    """Whether the clusters are those of the groups after the change.
-
-    Split and birth: nearly all rows of the new group are in one cluster, and no other group is.
-    Death: nobody has the name of the dead one, and most rows of the neighbors, until now one
-    cluster, are in two. Neighbors overlap, so no more than most is asked of them.
-    """
-    assert state.release.groups is not None
-    if kind == DEATH:
-        one, other = (find_name(state, group)[0] for group in PAIR)
-        return one != other and old not in state.names[JUDGED_K]
-    new, pure = find_name(state, NEW)
-    others = {
-        find_name(state, group)[0] for group in np.unique(state.release.groups) if group != NEW
-    }
-    return pure and new not in others
-
-
-def has_event(kind: str, state: State, old: int, last: State) -> bool:
-    """Whether the events of one release name the change."""
-    events = state.memory.events_ if hasattr(state.memory, "events_") else np.empty(0)
-    events = events[events["level"] == JUDGED_K] if events.size else events
-    for event in events:
-        what, name, other = str(event["event"]), int(event["name"]), int(event["other"])
-        if kind == SPLIT and what == "split" and old in (name, other):
-            return True
-        if kind == BIRTH and what == "new" and name == find_name(last, NEW)[0]:
-            return True
-        if kind == DEATH and what == "ended" and name == old:
-            return True
-    return False
 
 
 def summarize(found: dict[str, Any]) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from estimates import Figure, divide, fill_marks, markdown_table, write_text
-from methods import BUDGETED, FOLLOW, GUARDED, METHODS, REFERENCE, WARM
-from planted import CHANGES, JITTER, NOISE
+from estimates import Figure, fill_marks, markdown_table, write_text
+from methods import BUDGETED, METHODS, REFERENCE
+from planted import CHANGES, JUDGED_K
 from series import KS, MADE, NOISY, SERIES, SLOW, WINDOWS, Series
 from summary import (
     BACK,
@@ -25,6 +25,7 @@ from summary import (
     Table,
     format_table,
 )
+from verdicts import judge
 
 MARKS = ("<!-- written by make drift -->", "<!-- end -->")
 GROUPS = {
@@ -86,7 +87,7 @@ def describe(table: Table) -> str:
 
 def _list_parts(table: Table) -> list[str]:
     """The tables that drift.md and docs/drift.md share."""
-    parts = ["## What is wanted", _judge(table), "## The series", _series_table(table), _HOW]
+    parts = ["## What is wanted", judge(table), "## The series", _series_table(table), _HOW]
     for group, title in GROUPS.items():
         if series := table.select(group):
             parts += [f"## {title}", _average_table(table, series)]
@@ -163,7 +164,7 @@ def _change_table(table: Table, made: Sequence[Series]) -> str:
     for name in table.list_methods():
         line = [_mark(name)]
         for one in changes:
-            entry = table.entries[one.name, name, 8]
+            entry = table.entries[one.name, name, JUDGED_K]
             event = f" ({100.0 * entry[EVENT].value:.0f})" if entry[EVENT].known else ""
             delay = f"{entry[DELAY].value:.1f}" if entry[DELAY].known else "-"
             line += [f"{100.0 * entry[WITHIN].value:.0f}{event}", delay, _percent(entry[MOVED])]
@@ -223,94 +224,6 @@ def _better_table(table: Table) -> str:
             worst = _short(100.0 * table.extreme(series, name, WORST))
             lines.append([group, f"{_mark(name)} ({worst}%)", "; ".join(better) or "none"])
     return f"{how}\n\n{markdown_table(['series', 'method', 'better peers'], lines, text=3)}"
-
-
-# --- what is wanted -------------------------------------------------------------------------------
-
-
-def _judge(table: Table) -> str:
-    if FOLLOW not in table.list_methods():
-        return "Following was not measured."
-    windows, slow, noisy, made = (table.select(g) for g in (WINDOWS, SLOW, NOISY, MADE))
-    lines = []
-    if windows:
-        lines += _judge_windows(table, windows)
-    for title, series, limit in (("slow", slow, 0.25), ("noisy", noisy, 0.85)):
-        if series:
-            ratio = _relative(table, series, GUARDED, MOVED)
-            cost = table.average(series, GUARDED, COST)
-            lines.append(
-                _line(f"{title} panels, tolerance 5%: moved / warm k-means'", ratio, limit)
-            )
-            lines.append(_line(f"{title} panels, tolerance 5%: cost", cost, 1.02))
-    lines += _judge_promises(table)
-    if made:
-        lines += _judge_made(table, made)
-    return markdown_table(["following, price 0.25 unless stated", "figure", "wanted", "met"], lines)
-
-
-def _judge_windows(table: Table, windows: Sequence[Series]) -> list[list[str]]:
-    lines = [
-        _line(
-            "windows: moved / moved by k-means from yesterday's centers (warm)",
-            _relative(table, windows, FOLLOW, MOVED),
-            0.5,
-        )
-    ]
-    for k in KS:
-        moved = table.average(windows, FOLLOW, MOVED, [k])
-        percent = Figure(100.0 * moved.value, 100.0 * moved.error)
-        lines.append(_line(f"windows: moved per step, k = {k}, in %", percent, 2.0))
-    lines.append(_line("windows: cost", table.average(windows, FOLLOW, COST), 1.01))
-    total = _relative(table, windows, FOLLOW, TOTAL)
-    lines.append(_line("windows: total / warm k-means'", total, 0.5))
-    removed = table.average(windows, FOLLOW, REMOVED)
-    percent = Figure(100.0 * removed.value, 100.0 * removed.error)
-    lines.append(_line("windows: moved when 5% of the rows are removed, in %", percent, 0.5))
-    return lines
-
-
-def _judge_promises(table: Table) -> list[list[str]]:
-    everything = [one for one in SERIES if table.has(one, REFERENCE)]
-    real = [one for one in everything if one.group != MADE]
-    budget = table.average(everything, BUDGETED, BUDGET_KEPT, KS[:1])
-    guard = table.average(everything, GUARDED, GUARD_KEPT, KS[:1])
-    same = max(
-        table.extreme(real, name, SAME) for name in table.list_methods() if _METHOD[name].follows
-    )
-    lines = [
-        _line(f"{what}, in % of the releases", Figure(100.0 * figure.value), 100.0, least=True)
-        for what, figure in (("budget of 1% kept", budget), ("tolerance of 5% kept", guard))
-    ]
-    return [*lines, _line("the same rows again: moved, at most, in %", Figure(100.0 * same), 0.0)]
-
-
-def _judge_made(table: Table, made: Sequence[Series]) -> list[list[str]]:
-    lines = []
-    for one in made:
-        if one.name in (NOISE, JITTER):
-            moved = table.average([one], FOLLOW, MOVED)
-            percent = Figure(100.0 * moved.value, 100.0 * moved.error)
-            lines.append(_line(f"{one.name}: moved, in %", percent, 0.0))
-        if one.name in CHANGES:
-            told = table.entries[one.name, FOLLOW, 8][EVENT]
-            what = f"{one.name}: followed within two releases, with the right event, in %"
-            lines.append(_line(what, Figure(100.0 * told.value), 90.0, least=True))
-    return lines
-
-
-def _line(what: str, figure: Figure, wanted: float, least: bool = False) -> list[str]:
-    limit = f"{'at least' if least else 'at most'} {wanted:g}"
-    if not figure.known:
-        return [what, "-", limit, "not measured"]
-    met = figure.value >= wanted if least else figure.value <= wanted
-    text = figure.precise if figure.error else f"{figure.value:.4g}"
-    return [what, text, limit, "met" if met else "**MISSED**"]
-
-
-def _relative(table: Table, series: Sequence[Series], method: str, quantity: str) -> Figure:
-    """Ratio of the averages over series and k to those of k-means from yesterday's centers."""
-    return divide(table.average(series, method, quantity), table.average(series, WARM, quantity))
 
 
 def _every_table(table: Table) -> str:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from changes import NEVER
 from estimates import NONE, Figure, average, mean_of
-from measure import NEVER
 from methods import METHODS, REFERENCE, TOLERANCE
 from planted import CHANGES, JUDGED_K
 from series import KS, MADE, SERIES, Series
