@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 from browser_page import Page
-from report_builder import EVIL, build, make_ids
+from report_builder import EVIL, build, make_ids, make_rows
 
 from holdfast import average_sensitivity
 from holdfast.clusterers import ward_linkage
@@ -251,6 +251,42 @@ def test_names_of_segments_are_kept_by_the_browser(page, evil_file):
     page.press("#k", "ARROW_RIGHT")
     assert page.run(value) == "<b>big & red</b>"
     page.run("localStorage.clear()")
+
+
+def test_names_go_with_a_saved_copy_of_the_page(page, tmp_path):
+    assert not page.find("#save-names").is_displayed()
+    page.find("#clusters .segment-name").send_keys("</script>Regulars")
+    page.run("""
+        HTMLAnchorElement.prototype.click = () => {};  // download nothing
+        const create = URL.createObjectURL;
+        URL.createObjectURL = (blob) => {
+          blob.text().then((text) => { window.saved = text; });
+          return create(blob);
+        };
+    """)
+    page.click(page.find("#save-names"))
+    page.wait("return Boolean(window.saved)")
+    copy = tmp_path / "copy.html"
+    copy.write_text(page.run("return window.saved"), encoding="utf-8")
+    page.run("localStorage.clear()")
+    page.open(copy)
+    value = "return document.querySelector('#clusters .segment-name').value"
+    assert page.run(value) == "</script>Regulars"
+    assert page.find("#save-names").is_displayed()
+
+
+def test_rules_and_categories_describe_segments(browser, tmp_path):
+    rows = make_rows()
+    towns = np.array([EVIL[0], "Ulm"])[np.arange(90) % 5 // 3].tolist()
+    path = tmp_path / "categories.html"
+    build(rows, methods=["ward"], trials=3, categories={EVIL[1]: towns}).to_html(path)
+    opened = Page(browser)
+    opened.open(path)
+    assert len(opened.find_all("#clusters tbody .category")) == 4
+    assert opened.text("#clusters tfoot .category").startswith(f"{EVIL[0]} 60%")
+    assert "of the segment" in opened.text("#clusters .rule-text")
+    opened.keep_picture("categories")
+    opened.check_silent()
 
 
 def test_switches_add_and_remove_lines(page):

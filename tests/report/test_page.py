@@ -95,7 +95,7 @@ def test_page_names_no_address_and_no_file(page):
 
 def test_scripts_never_parse_text_as_html_or_code():
     banned = (
-        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|fetch\(|"
+        r"innerHTML|outerHTML\s*=[^=]|insertAdjacentHTML|document\.write|\beval\b|new Function|fetch\(|"
         r"XMLHttpRequest|createContextualFragment|DOMParser|srcdoc|import\("
     )
     scripts = [f for f in TEMPLATES.iterdir() if f.name.endswith(".js")]
