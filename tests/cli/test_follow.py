@@ -2,13 +2,12 @@
 
 import csv
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from holdfast import HierarchicalKMedian, Lineage, load
+from holdfast import Lineage, load
 
 N = 90
 
@@ -94,24 +93,40 @@ def test_a_run_can_be_repeated_after_a_crash(holdfast, model):
     assert everything() == complete
 
 
-def test_a_binding_budget_is_exit_code_3_with_all_files(holdfast, model, monkeypatch):
-    plain = HierarchicalKMedian.follow
-
-    def bind(self, *given, **named):
-        found = plain(self, *given, **named)
-        found.follow_ = replace(found.follow_, budget=0.01, budget_binds=True)
-        return found
-
-    monkeypatch.setattr(HierarchicalKMedian, "follow", bind)
-    done = holdfast("follow", model, write_week(1), "--budget", "1%", "-o", "l.csv", "--model",
-                    "new.holdfast", "--lineage", "s.lineage")  # fmt: skip
+def test_a_binding_budget_is_exit_code_3_with_all_files(holdfast, model):
+    run = ("follow", model, write_week(1), "--budget", "0%", "-o", "l.csv", "--model",
+           "new.holdfast", "--lineage", "s.lineage")  # fmt: skip
+    assert holdfast(*run, "--dry-run").code == 3
+    assert not Path("s.lineage").exists()
+    done = holdfast(*run)
     assert done.code == 3
-    assert "the budget of 1.00% binds" in done.err
+    assert "the budget of 0.00% binds" in done.err
     assert "Traceback" not in done.err
     assert len(read_labels("l.csv")) == N
     assert load("new.holdfast").ids_.size == N
     assert Lineage("s.lineage")[-1].budget_binds
-    assert "The budget of 1.00% binds." in holdfast("lineage", "s.lineage").out
+    assert "The budget of 0.00% binds." in holdfast("lineage", "s.lineage").out
+
+
+def test_a_new_fit_is_compared_with(holdfast, model):
+    done = holdfast("follow", model, write_week(1), "--tolerance", "5%", "-o", "l.csv", "--json",
+                    "--lineage", "s.lineage", "--staleness")  # fmt: skip
+    assert done.code == 0, done.err
+    for line in json.loads(done.out)["levels"]:
+        assert 0.0 < line["cost"] <= 1.05 * line["fresh_cost"]
+    levels = Lineage("s.lineage")[-1].levels
+    assert (levels["fresh_cost"] > 0.0).all()
+    assert ((levels["fresh_moved"] >= 0.0) & (levels["fresh_moved"] <= 1.0)).all()
+
+
+def test_a_table_of_strangers_is_fitted_again_and_says_so(holdfast, model):
+    path = write_week(1)
+    path.write_text(path.read_text().replace("\nC", "\nX"))
+    done = holdfast("follow", model, path, "-o", "l.csv", "--lineage", "s.lineage")
+    assert done.code == 0, done.err
+    assert "No row of X is in the model that it follows" in done.err
+    assert "cluster 0 ended" in done.out.lower()
+    assert not set(Lineage("s.lineage")[0].names(3)) & set(Lineage("s.lineage")[1].names(3))
 
 
 def test_a_dry_run_writes_nothing(holdfast, model):
@@ -175,7 +190,8 @@ WRONG = {
     "levels": (["--levels", "0"], "--levels must be positive numbers"),
     "too many levels": (["--levels", "2,300"], "levels and --clusters must be at most"),
     "id": (["--id", "nobody"], "no column 'nobody'"),
-    "label": (["--label", "x"], "--label names a release; add --lineage"),
+    "tolerance": (["--tolerance", "-5%"], "--tolerance must be a fraction"),
+    "label": (["--label", "x"], "describe a release; add --lineage"),
     "same file": (["--model", "segments.holdfast"], "is the model that is followed; add --force"),
     "lineage is a file": (["--lineage", "week0.csv"], "it is not a folder of releases"),
     "folder of something else": (["--lineage", "."], "and no releases"),
@@ -211,7 +227,6 @@ TABLES = {
     "missing id": (lambda lines: [*lines[:-1], lines[-1].replace("C094", "")], "id"),
     "other columns": (drop_a_column, "lacks 1 of the 2 columns that the model needs: visits"),
     "no ids": (drop_the_ids, "name the column that identifies rows with --id"),
-    "ids of another kind": (lambda lines: [line.replace("C0", "") for line in lines], "id"),
     "too few rows": (lambda lines: lines[:3], "must be at most 2"),
     "no rows": (lambda lines: lines[:1], "no rows"),
 }

@@ -68,6 +68,14 @@ class FollowOptions:
             "would.",
         ),
     ] = None
+    tolerance: Annotated[
+        str | None,
+        typer.Option(
+            "--tolerance",
+            metavar="F%",
+            help="Move more where the cost exceeds that of a new fit by more than this fraction.",
+        ),
+    ] = None
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would move; write nothing.")
     ] = False
@@ -101,6 +109,14 @@ class KeepOptions:
             "--label", help="Name of the release; by default the date.", rich_help_panel=_OUTPUT
         ),
     ] = None
+    staleness: Annotated[
+        bool,
+        typer.Option(
+            "--staleness",
+            help="Fit again too, and keep in the lineage how far the model is from that fit.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = False
 
 
 def follow(
@@ -153,7 +169,7 @@ def follow(
         with console.progress(f"following {dataset.rows.shape[0]:,} rows") as progress:
             today = _follow(before, dataset, options, progress)
         if series is not None and not how.dry_run:
-            _append(series, before, today, keep.label)
+            _append(series, before, today, keep, console)
         if same and file_state(model) != state:
             raise InputError(f"{model} was replaced while it was followed. Run the command again.")
         if keep.to is not None and not how.dry_run:
@@ -191,8 +207,9 @@ def _read_options(how: FollowOptions) -> dict[str, Any]:
     found: dict[str, Any] = {"price": how.price}
     if how.levels is not None:
         found["levels"] = parse_counts(how.levels, "--levels")
-    if how.budget is not None:
-        found["budget"] = parse_fraction("--budget", how.budget)
+    for name, text in (("budget", how.budget), ("tolerance", how.tolerance)):
+        if text is not None:
+            found[name] = parse_fraction(f"--{name}", text)
     return found
 
 
@@ -204,8 +221,8 @@ def _choose_lineage(model: str, keep: KeepOptions, in_lineage: bool) -> "Lineage
         )
     path = model if in_lineage else keep.lineage
     if path is None:
-        if keep.label is not None:
-            raise InputError("--label names a release; add --lineage.")
+        if keep.label is not None or keep.staleness:
+            raise InputError("--label and --staleness describe a release; add --lineage.")
         return None
     return open_lineage(path)
 
@@ -271,11 +288,6 @@ def _follow(
         raise InputError(
             "the model was saved without its rows (--no-rows), so it cannot be followed."
         )
-    if ids is not None and model.ids_ is not None and not set(ids) & set(model.ids_):
-        raise InputError(
-            f"no id of {dataset.table.source}, such as {ids[0]}, is in the model, which has ids such "
-            f"as {model.ids_[0]}; expected ids of the same rows."
-        )
     if "levels" not in options:
         most = model.hierarchy_.n_centers
         options = {**options, "levels": [k for k in table_of(model).cuts if k <= most]}
@@ -285,15 +297,25 @@ def _follow(
         )
 
 
-def _append(series: "Lineage", before: "HierarchicalKMedian", today: Any, label: Any) -> None:
+def _append(
+    series: "Lineage",
+    before: "HierarchicalKMedian",
+    today: "HierarchicalKMedian",
+    keep: KeepOptions,
+    console: Console,
+) -> None:
     """Append today's model; a new lineage begins with yesterday's."""
     from holdfast.tables.errors import WriteError, describe_reason
 
+    staleness = None
+    if keep.staleness:
+        with console.progress("fitting again"):
+            staleness = today.staleness()
     try:
         with input_errors():
             if not len(series):
                 series.append(before, label=_FIRST, levels=today.follow_.levels)
-            series.append(today, label=label)
+            series.append(today, label=keep.label, staleness=staleness)
     except OSError as error:
         raise WriteError(f"{series.path} cannot be written: {describe_reason(error)}.") from error
 

@@ -277,8 +277,12 @@ def _describe_levels(
             if value is not None:
                 levels[field] = np.asarray(value, dtype=np.float64)
     if staleness is not None:
-        levels["fresh_cost"] = levels["cost"] / np.asarray(staleness.cost_ratio)
-        levels["fresh_moved"] = staleness.moved
+        known = {k: j for j, k in enumerate(staleness.levels)}
+        for line in levels:
+            if int(line["level"]) in known:
+                j = known[int(line["level"])]
+                line["fresh_cost"] = line["cost"] / staleness.cost[j]
+                line["fresh_moved"] = staleness.moved[j]
     return levels
 
 
