@@ -57,6 +57,7 @@ def test_options_reach_the_estimator(holdfast, people):
             "cost": model.hierarchy_.costs[3],
             "sizes": model.hierarchy_.sizes(4).tolist(),
             "centers": [f"p{i}" for i in model.center_indices_],
+            "names": [0, 1, 2, 3],
         }
     ]
     assert (record["epsilon"], record["method"], record["seed"]) == (0.3, "medoids", model.seed_)

@@ -71,6 +71,23 @@ def test_a_weekly_run(holdfast, model):
     assert Path("again.csv").read_bytes() == Path("labels.csv").read_bytes()
 
 
+def test_all_commands_call_clusters_by_their_lasting_names(holdfast, model):
+    path = write_week(1)
+    path.write_text(path.read_text().replace("\nC", "\nX"))  # strangers: all names are new
+    followed = holdfast("follow", model, path, "-o", "l.csv", "--model", "new.holdfast", "--json")
+    assert followed.code == 0, followed.err
+    expected = {id: row["cluster_3"] for id, row in read_labels("l.csv").items()}
+    assert min(map(int, expected.values())) > 2
+    for command in (("cut", "new.holdfast", "-k", "3"), ("predict", "new.holdfast", path)):
+        done = holdfast(*command, "-o", "found.csv", "--force")
+        assert done.code == 0, done.err
+        found = read_labels("found.csv")
+        assert {id: row["cluster_3"] for id, row in found.items()} == expected
+    done = holdfast("diff", model, "new.holdfast", "-k", 3)
+    assert "cluster 0 ended" in done.out
+    assert f"cluster {min(expected.values())} is new" in done.out
+
+
 def test_python_and_the_command_agree(holdfast, model):
     holdfast("follow", model, write_week(1), "--levels", "2,3", "--price", 0.1, "-o", "l.csv",
              "--model", "new.holdfast")  # fmt: skip

@@ -13,7 +13,9 @@ from holdfast.cli.options import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.hierarchy import Hierarchy
@@ -29,6 +31,7 @@ __all__ = [
     "describe_cuts",
     "describe_profile",
     "load_model",
+    "name_labels",
     "save_model",
     "show_labels",
     "table_of",
@@ -61,7 +64,7 @@ def cut(
         None if source.ids is None else source.id_name,
         None if source.ids is None else pa.array(source.ids),
         source.used,
-        {k: hierarchy.cut(k) for k in ks},
+        {k: name_labels(hierarchy, k, hierarchy.cut(k)) for k in ks},
         hierarchy.center_indices,
     )
     cuts = describe_cuts(hierarchy, ks, table.column(0).to_numpy()[source.used])
@@ -127,6 +130,11 @@ def check_cuts(model: "HierarchicalKMedian", ks: tuple[int, ...], path: str) -> 
         )
 
 
+def name_labels(hierarchy: "Hierarchy", k: int, labels: "NDArray[np.int32]") -> Any:
+    """Return the lasting names of labels; after a fit, these are the labels."""
+    return hierarchy.names(k)[labels]
+
+
 def describe_cuts(hierarchy: "Hierarchy", ks: tuple[int, ...], ids: Any) -> list[dict[str, Any]]:
     """List for each k its cost, and the size and center of each cluster.
 
@@ -144,6 +152,7 @@ def describe_cuts(hierarchy: "Hierarchy", ks: tuple[int, ...], ids: Any) -> list
             "cost": float(hierarchy.costs[k - 1]),
             "sizes": hierarchy.sizes(k).tolist(),
             "centers": centers[:k],
+            "names": hierarchy.names(k).tolist(),
         }
         for k in ks
     ]
@@ -224,12 +233,12 @@ def _show_cuts(cuts: list[dict[str, Any]], console: Console) -> None:
     """Print the clusters of one k, or a line for each of several."""
     if len(cuts) == 1:
         total = sum(cuts[0]["sizes"])
-        clusters = zip(cuts[0]["sizes"], cuts[0]["centers"], strict=True)
+        clusters = zip(*(cuts[0][name] for name in ("names", "sizes", "centers")), strict=True)
         console.show_table(
             ["cluster", "rows", "fraction", "center"],
             [
                 [str(t), f"{size:,}", f"{size / total:.1%}", str(center)]
-                for t, (size, center) in enumerate(clusters)
+                for t, size, center in clusters
             ],
         )
         return

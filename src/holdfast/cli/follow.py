@@ -10,7 +10,7 @@ import typer
 
 from holdfast._machine.files import file_state, hold_file
 from holdfast.cli.console import Console
-from holdfast.cli.cut import load_model, save_model, show_labels, table_of
+from holdfast.cli.cut import load_model, name_labels, save_model, show_labels, table_of
 from holdfast.cli.errors import BindingBudget, InputError, input_errors
 from holdfast.cli.options import (
     DataFile,
@@ -360,7 +360,7 @@ def _show(
     from holdfast.tables.write import build_label_table
 
     hierarchy, report = today.hierarchy_, today.follow_
-    names = {k: hierarchy.names(k)[hierarchy.cut(k)] for k in report.levels}
+    names = {k: name_labels(hierarchy, k, hierarchy.cut(k)) for k in report.levels}
     table = build_label_table(
         dataset.id_name, dataset.ids, dataset.used, names, hierarchy.center_indices
     )

@@ -7,7 +7,14 @@ import typer
 
 from holdfast._machine.progress import ProgressOption
 from holdfast.cli.console import Console
-from holdfast.cli.cut import append_labels, check_cuts, load_model, show_labels, table_of
+from holdfast.cli.cut import (
+    append_labels,
+    check_cuts,
+    load_model,
+    name_labels,
+    show_labels,
+    table_of,
+)
 from holdfast.cli.errors import InputError
 from holdfast.cli.options import (
     Append,
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from holdfast.estimator import HierarchicalKMedian
     from holdfast.hierarchy import Hierarchy
     from holdfast.storage.model import TableRecord
     from holdfast.tables.dataset import Dataset
@@ -109,7 +117,9 @@ def predict(
     dataset = prepare_like(table, source.preparation, id_name=id, notify=console.notice)
     with console.progress(f"labeling {dataset.rows.shape[0]:,} rows") as progress:
         labels = predict_cuts(fitted.hierarchy_, dataset.rows, ks, progress)
-    result = build_label_table(id, dataset.ids, dataset.used, labels)
+    _keep_fitted(fitted, dataset, labels)
+    names = {k: name_labels(fitted.hierarchy_, k, found) for k, found in labels.items()}
+    result = build_label_table(id, dataset.ids, dataset.used, names)
     if append:
         result = append_labels(dataset.table, result)
     record = {"n_rows": result.num_rows, "n_used": int(dataset.rows.shape[0])}
@@ -120,6 +130,21 @@ def choose_id(id: str | None, source: "TableRecord", table: "DataTable") -> str 
     """Take the id that was asked for, or that of the fit where the table has it."""
     known = table.named and source.id_name in table.data.column_names
     return source.id_name if id is None and known else id
+
+
+def _keep_fitted(
+    model: "HierarchicalKMedian", dataset: "Dataset", labels: "dict[int, NDArray[np.int32]]"
+) -> None:
+    """Give rows of a followed model, known by id and unchanged, their own labels: some are held."""
+    from holdfast.rows.ids import find_ids, normal_ids
+
+    if model.hierarchy_.naming is None or model.ids_ is None or dataset.ids is None:
+        return
+    place = find_ids(normal_ids(dataset.ids.to_numpy()[dataset.used]), model.ids_)
+    found = (place >= 0).nonzero()[0]
+    same = found[(model.rows_[place[found]] == dataset.rows[found]).all(axis=1)]
+    for k, predicted in labels.items():
+        predicted[same] = model.hierarchy_.cut(k)[place[same]]
 
 
 def predict_cuts(
@@ -236,7 +261,10 @@ def label_parts(
         for part in parts:
             counts[0] += part.used.size
             counts[1] += part.rows.shape[0]
-            labels = {k: locator.finest(part.rows) for k, locator in locators.items()}
+            labels = {
+                k: name_labels(hierarchy, k, locator.finest(part.rows))
+                for k, locator in locators.items()
+            }
             found = build_label_table(
                 part.id_name, part.ids, part.used, labels, first_row=part.first_row
             )
