@@ -77,7 +77,7 @@ def list_rows(settings: Settings, results: Results) -> list[Row]:
     fits, costs = _fits(settings), _costs(settings)
     seconds = [results.best(fit) for fit in fits]
     largest = fits[-1]
-    peak = results.worst(largest, "peak") / GIGABYTE
+    peak = results.worst(largest, "peak").per(GIGABYTE)
     cells = f"{results.best(largest, 'cells'):,.0f} cells"
     listed = [Row(fit.title, value=time) for fit, time in zip(fits, seconds, strict=True)]
     listed += [

@@ -76,13 +76,16 @@ def fingerprint() -> str:
 
 
 def _name_processor() -> str:
+    name = platform.processor() or platform.machine()
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+                name = line.partition(":")[2].strip()
+            if line.startswith("flags"):  # on which the sorts of NumPy depend
+                return f"{name} with {'AVX-512' if 'avx512f' in line else 'AVX2 or less'}"
     except OSError:
         pass
-    return platform.processor() or platform.machine()
+    return name
 
 
 def _count_cores() -> int:

@@ -6,7 +6,7 @@ notes give the best run. Only the smallest table is compared after a warm-up.
 
 from dataclasses import dataclass
 
-from growth import fit_exponent, measure_memory
+from growth import measure_exponent, measure_memory
 from inputs import Rows, scale_size
 from report import Row
 from speed import compare, fit_holdfast
@@ -116,7 +116,7 @@ def list_growth(settings: Settings, results: Results) -> list[Row]:
         ]
         sizes = [getattr(task.rows, name) for task in tasks]
         what = f"exponent of time in {name}, {sizes[0]:,} to {sizes[-1]:,}"
-        exponent = fit_exponent(sizes, seconds)
+        exponent = measure_exponent(tasks, sizes, results)
         listed.append(Row(what, exponent, unit="", wanted=1.05, aim=1.0))
     return listed
 

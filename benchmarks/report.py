@@ -1,26 +1,55 @@
 """Rows of the table of results, and the files they are written to: Markdown, JSON and a figure."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from tasks import Group, Results, Settings
 
 YEAR = 365.25 * 86400.0
 HEADER = ["what", "holdfast", "compared with", "its figure", "ratio", "wanted", "aim", "met"]
-_WIDTHS = [62, 11, 21, 14, 9, 9, 7, 12]
+_WIDTHS = [62, 25, 21, 25, 9, 9, 7, 12]
 _TEXT = ("what", "compared with", "met")
 
 _HOW = """\
 Each time is the best of {repeats} fresh processes, and in each process of two runs or more after a
-warm-up on few rows (except where the start itself is measured); memory is the largest. holdfast and
-its peer take turns, with `OMP_WAIT_POLICY=passive`. holdfast's figure is that of
+warm-up on few rows (except where the start itself is measured); memory is the largest. In brackets:
+the smallest and the largest figure of the processes. The first run of a process also pays for memory
+that it has not had before. holdfast and its peer take turns, with `OMP_WAIT_POLICY=passive`. holdfast's figure is that of
 `HierarchicalKMedian(...).fit(X)`, including validation and the labels of one cut. Inputs are eight
 Gaussian groups unless stated otherwise. What is wanted is a ratio where there is a peer, else
 holdfast's own figure. Peers: `Genie(n_clusters=8)` of genieclust, `BisectingKMeans` of scikit-learn
 with as many clusters as holdfast has centers, `linkage_vector(method="ward")` of fastcluster."""
+
+
+class Measured(float):
+    """A figure, and the smallest and largest value that its runs gave."""
+
+    low: float
+    high: float
+
+    def __new__(cls, figure: float, low: float | None = None, high: float | None = None) -> Self:
+        measured = super().__new__(cls, figure)
+        measured.low = figure if low is None else low
+        measured.high = figure if high is None else high
+        return measured
+
+    @classmethod
+    def over(cls, figure: float, runs: Iterable[float]) -> Self:
+        """A figure that summarizes some runs."""
+        listed = list(runs)
+        return cls(figure, min(listed), max(listed))
+
+    def per(self, unit: float) -> "Measured":
+        """The figure in other units."""
+        return Measured(self / unit, self.low / unit, self.high / unit)
+
+    def beyond(self, base: float) -> "Measured":
+        """The figure above a base."""
+        return Measured(self - base, self.low - base, self.high - base)
 
 
 @dataclass(frozen=True)
@@ -68,9 +97,9 @@ class Row:
         judged_unit = self.unit if self.peer is None else ""
         return [
             self.what,
-            format_figure(self.value, self.unit),
+            format_range(self.value, self.unit),
             self.against,
-            format_figure(self.peer, self.unit),
+            format_range(self.peer, self.unit),
             format_figure(self.ratio, ""),
             format_figure(self.wanted, judged_unit),
             format_figure(self.aim, judged_unit),
@@ -86,6 +115,15 @@ def format_figure(figure: float | None, unit: str) -> str:
         return f"{figure / YEAR:,.3g} years"
     text = f"{figure:,.0f}" if abs(figure) >= 1000.0 else f"{figure:.3g}"
     return f"{text} {unit}".rstrip()
+
+
+def format_range(figure: float | None, unit: str) -> str:
+    """Format a figure and, if its runs differ in three digits, the smallest and largest in brackets."""
+    text = format_figure(figure, unit)
+    if not isinstance(figure, Measured):
+        return text
+    low, high = (format_figure(end, "") for end in (figure.low, figure.high))
+    return text if low == high else f"{text} ({low} to {high})"
 
 
 def format_line(cells: list[str]) -> str:
@@ -150,9 +188,10 @@ def describe_run(run: Run, tables: "list[tuple[Group, list[Row]]]") -> str:
         "load before the run": "unknown" if run.load is None else f"{run.load:.2f}",
         "versions": ", ".join(f"{name} {value}" for name, value in run.versions.items()),
     }
+    where = f"{run.machine['CPU']}, {run.machine['cores']} cores"
     parts = [
         "# Benchmark results",
-        f"Written by `make bench`; do not edit. **{summarize(rows, run.settings)}.**",
+        f"Written by `make bench` on {where}; do not edit. **{summarize(rows, run.settings)}.**",
         "\n".join(f"- {name}: {value}" for name, value in facts.items()),
         _HOW.format(repeats=run.settings.repeats),
         "![Time against the number of rows, and everything wanted](results.png)",
@@ -167,7 +206,14 @@ def list_numbers(run: Run, tables: "list[tuple[Group, list[Row]]]", results: "Re
     content = {
         **asdict(run),
         "rows": [
-            {"group": group.name, **asdict(row), "ratio": row.ratio, "met": row.met}
+            {
+                "group": group.name,
+                **asdict(row),
+                "ratio": row.ratio,
+                "met": row.met,
+                "range": _range_of(row.value),
+                "peer_range": _range_of(row.peer),
+            }
             for group, listed in tables
             for row in listed
         ],
@@ -176,6 +222,10 @@ def list_numbers(run: Run, tables: "list[tuple[Group, list[Row]]]", results: "Re
         ],
     }
     return json.dumps(content, indent=1) + "\n"
+
+
+def _range_of(figure: float | None) -> list[float] | None:
+    return [figure.low, figure.high] if isinstance(figure, Measured) else None
 
 
 def summarize(rows: list[Row], settings: "Settings") -> str:

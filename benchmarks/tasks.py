@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from clusterers import CLUSTERERS
 from inputs import Rows
-from report import Row
+from report import Measured, Row
 
 HERE = Path(__file__).resolve().parent
 
@@ -121,13 +121,19 @@ class Results:
     def add(self, task: Task, numbers: Numbers) -> None:
         self.repeats.setdefault(task, []).append(numbers)
 
-    def best(self, task: Task, name: str = "seconds") -> float:
-        """Return the smallest value of all repeats."""
-        return min(numbers[name] for numbers in self.repeats[task])
+    def each(self, task: Task, name: str = "seconds") -> list[float]:
+        """Return the values of all repeats."""
+        return [numbers[name] for numbers in self.repeats[task]]
 
-    def worst(self, task: Task, name: str) -> float:
+    def best(self, task: Task, name: str = "seconds") -> Measured:
+        """Return the smallest value of all repeats."""
+        values = self.each(task, name)
+        return Measured.over(min(values), values)
+
+    def worst(self, task: Task, name: str) -> Measured:
         """Return the largest value of all repeats."""
-        return max(numbers[name] for numbers in self.repeats[task])
+        values = self.each(task, name)
+        return Measured.over(max(values), values)
 
     def has(self, task: Task, name: str) -> bool:
         return all(name in numbers for numbers in self.repeats[task])

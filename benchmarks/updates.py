@@ -18,6 +18,7 @@ UNASKED = {"few": "tree", "medoids": "medoids", "means": "means"}
 ASKED = {"few": "cut(100) of 100 centers", "whole": "cut(100) of the whole hierarchy"}
 LATER = {False: "first", True: "later"}  # the first change after the fit, or one after others
 UNASKED_WANTED = 0.05
+ASKED_WANTED, ASKED_AIM = 0.25, 0.05
 AUDITED = ("ward", "average", "kmeans")
 
 
@@ -30,9 +31,9 @@ def _update(rows: Rows, name: str, change: str, later: bool, ask: bool) -> Fit:
     return Fit("update", rows, tuple(sorted(options.items())))
 
 
-def _name_updates(rows: Rows) -> list[tuple[str, Fit, str, float | None]]:
+def _name_updates(rows: Rows) -> list[tuple[str, Fit, str, float]]:
     """What is done, its task, the fit that it stands beside, and the ratio that is wanted."""
-    listed: list[tuple[str, Fit, str, float | None]] = []
+    listed: list[tuple[str, Fit, str, float]] = []
     for change, done in CHANGES.items():
         title = f"{rows.title}: 1,000 rows {done}"
         for name, method in UNASKED.items():
@@ -42,7 +43,7 @@ def _name_updates(rows: Rows) -> list[tuple[str, Fit, str, float | None]]:
         for name, asked in ASKED.items():
             for later, when in LATER.items():
                 task = _update(rows, name, change, later, ask=True)
-                listed.append((f"{title} {when}, {asked}", task, name, None))
+                listed.append((f"{title} {when}, {asked}", task, name, ASKED_WANTED))
     return listed
 
 
@@ -57,8 +58,8 @@ def list_updates(settings: Settings, results: Results) -> list[Row]:
     listed = []
     for what, task, name, wanted in _name_updates(rows):
         again = fit_holdfast(rows, **OPTIONS[name])
-        row = compare(what, results, task, again, wanted=wanted)
-        listed.append(replace(row, against="fitting again"))
+        row = replace(compare(what, results, task, again, wanted=wanted), against="fitting again")
+        listed.append(replace(row, aim=ASKED_AIM) if wanted == ASKED_WANTED else row)
     return listed
 
 
