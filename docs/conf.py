@@ -12,8 +12,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-# Without a window, also in the processes that run examples; Dask's progress stays out of the pages.
+# Without a window, also in the processes that run examples.
 os.environ["MPLBACKEND"] = "Agg"
+# The threads of scikit-learn wait without working: examples run beside each other.
+os.environ["OMP_WAIT_POLICY"] = "passive"
 
 from _site import gallery, pages, reference, report, twins  # noqa: E402
 

@@ -12,12 +12,12 @@ from _site.freshness import digest_of_package
 FOLDERS = {"examples": "gallery", "docs/lessons": "tutorials"}
 ORDER = (
     "first_clustering",
+    "segments_that_last",
     "next_week",
     "who_moved",
     "how_many_clusters",
     "is_it_stable",
     "explain_clusters",
-    "mixed_tables",
     "text_embeddings",
     "million_places",
     "rows_that_must_be_forgotten",

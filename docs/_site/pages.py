@@ -55,6 +55,18 @@ def lead_links(text: str, source: str, page: str) -> str:
 def _redirect(app: Any, docname: str, source: list[str]) -> None:
     if app.env.doc2path(docname).suffix == ".md" and f"{docname}.md" not in SHOWN_AS.values():
         source[0] = lead_links(source[0], f"docs/{docname}.md", f"docs/{docname}.md")
+    if docname == "explanation/index":
+        source[0] += _list_others(ROOT / "docs")
+
+
+def _list_others(docs: Path) -> str:
+    """Return a table of contents of the pages that no section lists yet."""
+    listed = "".join(
+        (docs / s / "index.md").read_text() for s in ("howto", "reference", "explanation")
+    )
+    others = [p.stem for p in sorted(docs.glob("*.md")) if f"\n../{p.stem}\n" not in listed]
+    names = "".join(f"../{name}\n" for name in others if name != "index")
+    return f"\n```{{toctree}}\n:maxdepth: 1\n:caption: More\n\n{names}```\n" if names else ""
 
 
 def _skip_member(

@@ -12,10 +12,17 @@ from holdfast.cli.app import app
 MODULES = {
     "holdfast": "What most programs need.",
     "holdfast.stability": "What is measured, how rows are perturbed, and the results.",
+    "holdfast.lineage": "The releases of one segmentation.",
     "holdfast.clusterers": "Other clusterers behind one interface, and the methods by name.",
     "holdfast.report": "The report page.",
     "holdfast.distributed": "Fitting and labeling on a Dask cluster. Needs the extra `dask`.",
     "holdfast_paper": "The experiments of the paper.",
+}
+# Results that other names return; their modules have names that are not public as well.
+RESULTS = {
+    "holdfast.follow.report": ["FollowReport"],
+    "holdfast.hierarchy.explain": ["Explanation", "RowExplanation", "Boundary"],
+    "holdfast.hierarchy.rules": ["Rule", "Condition"],
 }
 _NOT_DOCUMENTED = {"__version__"}
 
@@ -37,11 +44,16 @@ def python_page() -> str:
             if name not in _NOT_DOCUMENTED and id(value) not in seen:
                 seen.add(id(value))
                 names.append(name)
-        lines += [f"## {module}", "", purpose, "", "```{eval-rst}", f".. currentmodule:: {module}"]
-        lines += ["", ".. autosummary::", "   :toctree: api", ""]
-        lines += [f"   {name}" for name in names]
-        lines += ["```", ""]
+        lines += [f"## {module}", "", purpose, "", *_listing(module, names)]
+    lines += ["## Results", "", "What methods of the estimator return.", ""]
+    for module, names in RESULTS.items():
+        lines += _listing(module, names)
     return "\n".join(lines)
+
+
+def _listing(module: str, names: list[str]) -> list[str]:
+    lines = ["```{eval-rst}", f".. currentmodule:: {module}", "", ".. autosummary::"]
+    return [*lines, "   :toctree: api", "", *(f"   {name}" for name in names), "```", ""]
 
 
 def commands_page() -> str:

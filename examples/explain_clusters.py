@@ -1,0 +1,77 @@
+"""
+Explain the clusters to a colleague
+===================================
+
+A colleague asks what cluster 2 *is*. ``explain`` answers with short rules in the units of the table, and
+says how well each rule describes its cluster. ``explain_row`` says why one row is where it is. The rules
+describe the clusters; they do not decide them.
+"""
+
+import subprocess
+import sys
+import tempfile
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_wine
+
+import holdfast
+
+# %%
+# A model that was fitted to a table on the command line knows how its columns were scaled, so it speaks
+# in their units. (In Python, rules are in the units of the rows that ``fit`` was given.)
+
+folder = tempfile.mkdtemp()
+
+
+def run(*arguments):
+    """Run ``holdfast`` in the folder."""
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", *arguments], cwd=folder, check=True, capture_output=True
+    )
+
+
+run("demo", "--data", "wine.csv", "--quiet")
+run(
+    "fit",
+    "wine.csv",
+    "--clusters",
+    "3",
+    "--out",
+    "labels.csv",
+    "--model",
+    "wine.holdfast",
+    "--quiet",
+)
+model = holdfast.load(f"{folder}/wine.holdfast")
+explanation = model.explain(max_conditions=2)
+explanation
+
+# %%
+# One wine: the boundary that is nearest to it, and the columns that keep it on its side.
+
+model.explain_row(61)
+
+# %%
+# Each panel has the two columns of a rule. The shaded part is where the rule holds.
+
+wine = load_wine(as_frame=True).data
+figure, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
+for cluster, (ax, rule) in enumerate(zip(axes, explanation.clusters, strict=True)):
+    first, second = (condition.column.name for condition in rule.conditions)
+    for label in range(3):
+        rows = wine[model.labels_ == label]
+        ax.scatter(rows[first], rows[second], s=14, color=f"C{label}", label=f"cluster {label}")
+    spans = (ax.axvspan, ax.axhspan), (ax.get_xlim(), ax.get_ylim())
+    for span, (low, high), condition in zip(*spans, rule.conditions, strict=True):
+        low, high = float(condition.low_text or low), float(condition.high_text or high)
+        span(low, high, color=f"C{cluster}", alpha=0.12, zorder=0)
+        ax.set(xlim=spans[1][0], ylim=spans[1][1])
+    ax.set_xlabel(first)
+    ax.set_ylabel(second)
+    ax.set_title(f"{rule}:\n{rule.coverage:.0%} of cluster {cluster}", fontsize=9)
+axes[0].legend(frameon=False, loc="upper left")
+plt.show()
+
+# %%
+# **What was learned:** two columns are enough to say what a cluster is; cluster 2, of which a rule
+# describes three quarters, is the one to be careful with.

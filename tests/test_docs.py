@@ -1,0 +1,35 @@
+"""What the site promises and `make docs` does not check itself; that runs the examples and links."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "docs" / "lessons").glob("*.py")])
+
+
+def test_the_gallery_lists_every_script():
+    text = (ROOT / "docs" / "_site" / "gallery.py").read_text(encoding="utf-8")
+    (order,) = re.findall(r"ORDER = \((.*?)\n\)", text, flags=re.DOTALL)
+    assert sorted(re.findall(r'"(\w+)"', order)) == sorted(script.stem for script in SCRIPTS)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_script_has_a_title_a_picture_and_a_lesson(script):
+    text = script.read_text(encoding="utf-8")
+    title, line, *_ = (ast.get_docstring(ast.parse(text)) or "").splitlines()
+    assert len(line) == len(title)
+    assert set(line) == {"="}
+    assert text.count("\nplt.show()\n") >= 1
+    assert text.rstrip().rpartition("# %%\n")[2].startswith("# **What was learned:** ")
+
+
+def test_pages_that_are_made_are_not_committed():
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    text = (ROOT / "docs" / "_site" / "pages.py").read_text(encoding="utf-8")
+    made = re.findall(r'^    "\S+": "(explanation/\w+\.md)",$', text, flags=re.MULTILINE)
+    assert len(made) > 5
+    for page in made:
+        assert f"/docs/{page}" in ignored
