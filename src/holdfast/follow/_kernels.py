@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from holdfast._machine.jit import kernel
-from holdfast.hierarchy._kernels import distance_from
+from holdfast.hierarchy._kernels import distance_from, scale_distances
 
-__all__ = ["choose_leaves", "cost_to_point", "measure_paths", "sum_leaves"]
+__all__ = ["choose_leaves", "closest_units", "cost_to_point", "measure_paths", "sum_leaves"]
 
 
 @kernel
@@ -35,6 +35,22 @@ def measure_paths(rows, weight, leaf, path, points, spherical, costs):
 
 
 @kernel
+def closest_units(rows, key, leaf, points, first, found, square):
+    """Update the unit closest to the mean of each leaf; ties are settled by key, then by order.
+
+    Means begin at ``points[first]``; `found` is -1 and `square` infinite before the first unit.
+    """
+    for i in range(rows.shape[0]):
+        q = leaf[i]
+        total = 0.0
+        for j in range(rows.shape[1]):
+            difference = rows[i, j] - points[first + q, j]
+            total += difference * difference
+        if found[q] < 0 or total < square[q] or (total == square[q] and key[i] < key[found[q]]):
+            found[q], square[q] = i, total
+
+
+@kernel
 def cost_to_point(rows, weight, start, stop, points, c, spherical):
     """Weighted sum of distances from the rows ``start .. stop`` to one point."""
     total = 0.0
@@ -45,7 +61,7 @@ def cost_to_point(rows, weight, start, stop, points, c, spherical):
 
 @kernel
 def choose_leaves(
-    rows, pull, counted, origin, leaf, path, points, scale, home, price, closed, spherical, now,
+    rows, pull, counted, origin, leaf, path, columns, scale, home, price, closed, spherical, now,
     until, best, gain
 ):  # fmt: skip
     """Find the leaf with the smallest score for each unit that may want to move.
@@ -57,13 +73,12 @@ def choose_leaves(
     not leave home at a closed level.
     """
     levels, leaves = path.shape[1], path.shape[0]
-    near = np.empty(points.shape[0])
+    near = np.empty(columns.shape[1])
     for i in range(rows.shape[0]):
         best[i], gain[i] = leaf[i], 0.0
         if until[i] > now:
             continue
-        for c in range(points.shape[0]):
-            near[c] = distance_from(rows, i, 1.0, points, c, spherical) * scale[c]
+        scale_distances(rows, i, 1.0, columns, scale, spherical, near)
         y, here = origin[i], leaf[i]
         own, least, second = 0.0, math.inf, math.inf
         for q in range(leaves):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.follow._kernels import closest_units
 from holdfast.follow.state import NEW, Floats, Ints, Levels, Numbers, Problem, Solution
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.model import Naming
@@ -144,14 +145,10 @@ def _ward_cost(a: Floats, n_a: int, b: Floats, n_b: int) -> float:
 
 def _centers(problem: Problem, found: Solution) -> Ints:
     """Find the unit closest to the mean of each leaf; ties are settled by key."""
-    units, last = problem.units, found.levels.offsets[-2]
-    offset = units.rows - found.points[last + found.leaf]
-    square = np.zeros(offset.shape[0])
-    for column in offset.T:
-        square += column * column
-    order = np.lexsort((units.key, square, found.leaf))
-    starts = np.flatnonzero(np.append(True, np.diff(found.leaf[order]) != 0))
-    centers: Ints = order[starts]
+    units, count = problem.units, leaf_count(found.levels)
+    centers, square = np.full(count, -1, dtype=np.int64), np.full(count, np.inf)
+    last = found.levels.offsets[-2]
+    closest_units(units.rows, units.key, found.leaf, found.points, last, centers, square)
     return centers
 
 

@@ -100,7 +100,7 @@ def group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
     """
     weight = _weights(table)
     origin = _join_equal(table.key, match.origin, weight)
-    order = np.lexsort((origin, table.key))
+    order = _order_by(table.key, origin)
     first = _starts(table.key[order], origin[order])
     of_row = np.empty(order.size, dtype=np.int32)
     of_row[order] = np.repeat(np.arange(first.size), np.diff(np.append(first, order.size)))
@@ -117,6 +117,15 @@ def group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
         spherical=table.spherical,
     )
     return units, of_row, lead
+
+
+def _order_by(key: NDArray[np.uint64], origin: Numbers) -> Ints:
+    """Order rows by key, equal ones by origin, then by row number."""
+    order: Ints = np.argsort(key)
+    ordered = key[order]
+    if (ordered[1:] == ordered[:-1]).any():
+        return np.lexsort((origin, key))
+    return order
 
 
 def _join_equal(key: NDArray[np.uint64], origin: Numbers, weight: Ints) -> Numbers:

@@ -54,12 +54,13 @@ class _Wishes:
         if problem.limit is not None:
             closed = found.moved >= problem.limit
         price = problem.price / problem.total
+        columns = np.ascontiguousarray(found.points.T)
 
         def work(b: int) -> None:
             part = units.parts[b]
             choose_leaves(
                 units.rows[part], units.pull[part], units.counted[part], units.origin[part],
-                found.leaf[part], found.levels.path, found.points, self.scale, self.home, price,
+                found.leaf[part], found.levels.path, columns, self.scale, self.home, price,
                 closed, units.spherical, self.now, self.until[part], self.best[part],
                 self.gain[part],
             )  # fmt: skip

@@ -46,6 +46,7 @@ def place_rows(units: Units, levels: Levels, centers: Floats) -> Numbers:
     points = units.means(above, total)
     ref = _level_costs(levels, old.costs(old.origin, levels.path, points))
     scale = (1.0 / ref)[levels.level_of]
+    columns = np.ascontiguousarray(points.T)
     rows, label = units.rows[new], np.arange(levels.sizes[-1], dtype=np.int32)
     nearest = np.empty(rows.shape[0], dtype=np.int32)
     step = 1 << 14
@@ -53,7 +54,7 @@ def place_rows(units: Units, levels: Levels, centers: Floats) -> Numbers:
     share_parts(
         len(blocks),
         lambda b: nearest_leaves(
-            rows[blocks[b]], 1.0, levels.path, points, scale, label, units.spherical,
+            rows[blocks[b]], 1.0, levels.path, columns, scale, label, units.spherical,
             nearest[blocks[b]],
         ),
     )  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 from holdfast._machine.jit import inner_kernel, kernel
 from holdfast.grid._kernels import first_difference, highest_bit, precedes
 
-__all__ = ["distance_from", "find_cells", "merge_rows", "nearest_leaves"]
+__all__ = ["distance_from", "find_cells", "merge_rows", "nearest_leaves", "scale_distances"]
 
 
 @kernel
@@ -83,13 +83,33 @@ def distance_from(rows, i, factor, points, c, spherical):
     return 0.5 * total if spherical else math.sqrt(total)
 
 
+@inner_kernel
+def scale_distances(rows, i, factor, columns, scale, spherical, near):
+    """Distances from a row to all points, each times its scale; the same bits as one by one.
+
+    `columns` has the points column by column, so that a column is added for all points at once.
+    """
+    for c in range(near.size):
+        near[c] = 0.0
+    for j in range(columns.shape[0]):
+        value = rows[i, j] * factor
+        for c in range(near.size):
+            difference = value - columns[j, c]
+            near[c] += difference * difference
+    if spherical:
+        for c in range(near.size):
+            near[c] = 0.5 * near[c] * scale[c]
+    else:
+        for c in range(near.size):
+            near[c] = math.sqrt(near[c]) * scale[c]
+
+
 @kernel
-def nearest_leaves(rows, factor, path, points, scale, label, spherical, out):
+def nearest_leaves(rows, factor, path, columns, scale, label, spherical, out):
     """Label of the leaf with the smallest sum over its path of distance times ``scale[c]``."""
-    near = np.empty(points.shape[0])
+    near = np.empty(columns.shape[1])
     for i in range(rows.shape[0]):
-        for c in range(points.shape[0]):
-            near[c] = distance_from(rows, i, factor, points, c, spherical) * scale[c]
+        scale_distances(rows, i, factor, columns, scale, spherical, near)
         least, winner = math.inf, 0
         for q in range(path.shape[0]):
             score = 0.0

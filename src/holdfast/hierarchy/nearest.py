@@ -62,11 +62,11 @@ class MeansLocator:
         rows = read_only(unit_rows(X) if self.metric == COSINE else X)
         found = np.empty(rows.shape[0], dtype=np.int32)
         blocks = [slice(start, start + _BLOCK) for start in range(0, rows.shape[0], _BLOCK)]
-        factor = math.ldexp(1.0, self.exponent)
+        factor, columns = math.ldexp(1.0, self.exponent), np.ascontiguousarray(self.points.T)
         share_parts(
             len(blocks),
             lambda b: nearest_leaves(
-                rows[blocks[b]], factor, self.path, self.points, self.scale, self.label,
+                rows[blocks[b]], factor, self.path, columns, self.scale, self.label,
                 self.metric == COSINE, found[blocks[b]],
             ),
         )  # fmt: skip
