@@ -439,6 +439,7 @@ class HierarchicalKMedian(
             table=getattr(self, "table_", None),
             ids=vars(self).get("_ids") if include_rows else None,
             left=vars(self).get("_left") if include_rows else None,
+            bound=vars(self).get("_bound", False),
         )
         return (
             record_of_held(record, self._held) if include_rows and "_held" in vars(self) else record
@@ -475,7 +476,7 @@ class HierarchicalKMedian(
         model.epsilon_ = record.parameters.get("epsilon", np.nan)
         model._n_features_out = given["n_clusters"]
         model.hierarchy_ = hierarchy
-        model._ids, model._left = record.ids, record.left
+        model._ids, model._left, model._bound = record.ids, record.left, record.bound
         if record.rows is not None:
             model._held, model._recipe = held_from_record(record), clone(model)
         if record.centers is not None:

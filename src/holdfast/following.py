@@ -36,6 +36,7 @@ class FollowedModel:
     labels_: NDArray[np.int32]
     _ids: NDArray[Any] | None
     _left: Left | None
+    _bound: bool
 
     @property
     def ids_(self) -> NDArray[Any] | None:
@@ -188,6 +189,7 @@ class FollowedModel:
             vars(self).get("_left"),
             metric == "cosine",
             model.seed_,
+            bool(vars(self).get("_bound", False)),
         )
 
     def _ids_of(self, X: ArrayLike, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
@@ -262,7 +264,7 @@ class FollowedModel:
         new.cluster_centers_ = np.asarray(rows[new.center_indices_], dtype=np.float64)
         new._n_features_out = k
         new._held, new._recipe = RowLog.from_fit(rows, weight), clone(new)
-        new._ids, new._left = ids, found.left
+        new._ids, new._left, new._bound = ids, found.left, found.report.budget_binds
         new.moves_, new.events_, new.follow_ = found.moves, found.events, found.report
         result: Self = new
         return result

@@ -61,13 +61,14 @@ def cost_to_point(rows, weight, start, stop, points, c, spherical):
 
 @kernel
 def choose_leaves(
-    rows, pull, counted, origin, leaf, path, columns, scale, home, price, closed, spherical, now,
-    until, best, gain
+    rows, pull, inertia, counted, origin, leaf, path, columns, scale, home, price, closed,
+    spherical, now, until, best, gain
 ):  # fmt: skip
     """Find the leaf with the smallest score for each unit that may want to move.
 
     The score of a leaf is the sum over its path of distance times ``scale[c]``, plus its price times
-    `pull` for each level at which the cluster is not the one that the unit had yesterday, its home.
+    `pull` for each level at which the cluster is not the one that the unit had yesterday, its home;
+    at least `inertia` in all if there is such a level.
     A unit is looked at if ``until[i]`` does not exceed `now`, and `until` is then set: centers may
     move by that much in all before another leaf can win. A unit that counts for the budget does
     not leave home at a closed level.
@@ -82,13 +83,16 @@ def choose_leaves(
         y, here = origin[i], leaf[i]
         own, least, second = 0.0, math.inf, math.inf
         for q in range(leaves):
-            score, barred = 0.0, False
+            score, toll, away, barred = 0.0, 0.0, False, False
             for level in range(levels):
                 score += near[path[q, level]]
                 if y >= 0 and path[q, level] != home[y, level]:
-                    score += price[level] * pull[i]
+                    toll += price[level] * pull[i]
+                    away = True
                     if counted[i] > 0 and closed[level] and path[here, level] == home[y, level]:
                         barred = True
+            if away:
+                score += max(toll, inertia[i])
             if q == here:
                 own = score
             else:

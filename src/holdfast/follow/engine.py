@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from holdfast.centers.keyed_table import Table, collect_table
 from holdfast.follow.assemble import build_followed, give_names
 from holdfast.follow.guard import keep_tolerance, match_fresh, most_allowed
+from holdfast.follow.latent import latent_gains
 from holdfast.follow.match import Match, group_units, match_content, match_ids
 from holdfast.follow.report import FollowReport, Staleness, list_events, list_moves
 from holdfast.follow.rows import settle_rows
@@ -42,6 +43,8 @@ class Yesterday:
     spherical : bool
         Whether the distance is the cosine distance.
     seed : int
+    bound : bool
+        Whether a budget has held rows back.
     """
 
     hierarchy: Hierarchy
@@ -51,6 +54,7 @@ class Yesterday:
     left: Left | None
     spherical: bool
     seed: int
+    bound: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ def follow_rows(
     is called if there is a tolerance, or if no row was there yesterday.
     """
     before = levels_of(yesterday.hierarchy, options.levels)
-    today = _match(yesterday, before, rows, weight, ids)
+    today = _match(yesterday, before, rows, weight, ids, options.price)
     limit = None
     if options.budget is not None:
         limit = math.floor(options.budget * today.units.n_surviving + 1e-9)
@@ -170,6 +174,7 @@ def _match(
     rows: Rows,
     weight: Floats | None,
     ids: NDArray[Any] | None,
+    price: float,
 ) -> _Today:
     """Key today's rows, and find each among yesterday's or among those that left."""
     present = np.ones(rows.shape[0], dtype=np.bool_) if weight is None else weight > 0.0
@@ -180,19 +185,20 @@ def _match(
     table = collect_table(shown, counts, yesterday.spherical, yesterday.seed)
     own = None if ids is None else ids[numbers]
     leaf = yesterday.hierarchy.cut(before.sizes[-1])
-    old = collect_table(yesterday.rows, None, yesterday.spherical, yesterday.seed).key
+    was = collect_table(yesterday.rows, yesterday.weight, yesterday.spherical, yesterday.seed)
+    old, latent = was.key, latent_gains(was, leaf, before, price, yesterday.bound)
     mass = table.weight if table.weight.size else np.ones(numbers.size, dtype=np.int64)
     known = np.ones(leaf.size) if yesterday.weight is None else yesterday.weight
     if yesterday.ids is not None and own is not None:
         place = find_ids(own, yesterday.ids)
         place[place >= 0] = np.where(known[place[place >= 0]] > 0.0, place[place >= 0], -1)
-        match = match_ids(place, leaf, mass, table.key, old)
+        match = match_ids(place, leaf, mass, table.key, old, latent)
         here = np.ones(numbers.size) if counts is None else counts
         same_weight = bool((place >= 0).all() and np.array_equal(known[place], here))
     else:
         # Today's unit of weight may differ from yesterday's.
         scaled = np.rint(known / table.weight_unit).astype(np.int64)
-        match = match_content(table.key, mass, old, leaf, scaled)
+        match = match_content(table.key, mass, old, leaf, scaled, latent)
         same_weight = bool((match.surviving == mass).all() and scaled.sum() == mass.sum())
     gone = match.left[known[match.left] > 0.0]
     match = _remember(
@@ -409,7 +415,9 @@ def measure_staleness(
     table = collect_table(rows[present], counts, yesterday.spherical, yesterday.seed)
     mass = table.weight if table.weight.size else np.ones(present.size, dtype=np.int64)
     nobody = np.zeros(present.size, dtype=np.bool_)
-    match = Match(leaf[present], mass, nobody, np.empty(0, dtype=np.int64), nobody)
+    match = Match(
+        leaf[present], mass, nobody, np.empty(0, np.int64), nobody, np.zeros(present.size)
+    )
     units, _, lead = group_units(table, match)
     price, known = np.zeros(len(levels)), before.names[before.path]
     problem = Problem(units, known, np.ones(len(levels)), price, None, yesterday.seed)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.centers.keyed_table import Table
-from holdfast.follow.state import Ints, Numbers, Units
+from holdfast.follow.state import Floats, Ints, Numbers, Units
 
 __all__ = ["Match", "group_units", "match_content", "match_ids"]
 
@@ -28,6 +28,9 @@ class Match:
         Yesterday's rows that are not there today.
     returning : ndarray of shape (n_rows,), dtype bool
         Rows that were not there yesterday, but earlier.
+    latent : ndarray of shape (n_rows,), dtype float64
+        What moving would have saved yesterday, as a part of the sum over levels of relative costs
+        times the weight of all rows; 0 for rows that are not the same as yesterday.
     """
 
     origin: Numbers
@@ -35,10 +38,16 @@ class Match:
     changed: NDArray[np.bool_]
     left: Ints
     returning: NDArray[np.bool_]
+    latent: Floats
 
 
 def match_ids(
-    place: Ints, leaf: Numbers, weight: Ints, keys: NDArray[np.uint64], old: NDArray[np.uint64]
+    place: Ints,
+    leaf: Numbers,
+    weight: Ints,
+    keys: NDArray[np.uint64],
+    old: NDArray[np.uint64],
+    latent: Floats,
 ) -> Match:
     """Match rows by the place of their ids among yesterday's rows."""
     found = place >= 0
@@ -47,7 +56,9 @@ def match_ids(
     gone = np.ones(leaf.size, dtype=np.bool_)
     gone[place[found]] = False
     surviving = np.where(found, weight, 0)
-    return Match(origin, surviving, changed, np.flatnonzero(gone), np.zeros(place.size, np.bool_))
+    nobody = np.zeros(place.size, dtype=np.bool_)
+    waiting = np.where(found & ~changed, latent[place], 0.0)
+    return Match(origin, surviving, changed, np.flatnonzero(gone), nobody, waiting)
 
 
 def match_content(
@@ -56,6 +67,7 @@ def match_content(
     old: NDArray[np.uint64],
     leaf: Numbers,
     old_weight: Ints,
+    latent: Floats,
 ) -> Match:
     """Match rows to equal rows of yesterday, at most as often as these were there.
 
@@ -65,9 +77,10 @@ def match_content(
     first = _starts(old[order], leaf[order])
     key, place = old[order[first]], leaf[order[first]]
     total = np.add.reduceat(old_weight[order], first)
+    waiting = latent[order[first]]
     best = np.lexsort((place, -total, key))
     best = best[_starts(key[best])]
-    key, place, total = key[best], place[best], total[best]
+    key, place, total, waiting = key[best], place[best], total[best], waiting[best]
     at = np.minimum(np.searchsorted(key, keys), key.size - 1)
     found = key[at] == keys
     origin = np.where(found, place[at], -1).astype(np.int32)
@@ -85,6 +98,7 @@ def match_content(
         np.zeros(keys.size, dtype=np.bool_),
         np.flatnonzero(~np.isin(old, keys)),
         np.zeros(keys.size, dtype=np.bool_),
+        np.where(surviving > 0, waiting[at], 0.0),
     )
 
 
@@ -115,6 +129,7 @@ def group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
         pulled=np.add.reduceat(pulled[order], first),
         counted=np.add.reduceat(match.surviving[order], first),
         spherical=table.spherical,
+        inertia=np.maximum.reduceat(match.latent[order], first) / float(weight.sum()),
     )
     return units, of_row, lead
 

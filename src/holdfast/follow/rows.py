@@ -7,7 +7,7 @@ from holdfast._machine.threads import share_parts
 from holdfast.follow._kernels import choose_leaves
 from holdfast.follow.state import Levels, Numbers, Problem, Solution, count_by, solve_as
 
-__all__ = ["settle_rows"]
+__all__ = ["Wishes", "settle_rows"]
 
 ROUNDS = 12
 _LEAST_FALL = 1e-6  # of J, below which a round is the last
@@ -20,8 +20,7 @@ def settle_rows(problem: Problem, start: Solution) -> Solution:
     home at any level.
     """
     found = start
-    scale = (1.0 / problem.ref)[start.levels.level_of]
-    wishes = _Wishes(problem, problem.home(start.levels), scale)
+    wishes = Wishes(problem, start.levels)
     for _ in range(ROUNDS):
         wishes.update(found)
         leaf = _allow(problem, found, wishes.home, wishes.best, wishes.gain)
@@ -31,19 +30,20 @@ def settle_rows(problem: Problem, start: Solution) -> Solution:
         if not after.value < found.value:
             break
         last = found.value - after.value < _LEAST_FALL * found.value
-        wishes.now += 2.0 * _farthest(found.levels, scale, found.points, after.points)
+        wishes.now += 2.0 * _farthest(found.levels, wishes.scale, found.points, after.points)
         found = after
         if last:
             break
     return found
 
 
-class _Wishes:
+class Wishes:
     """The leaf that each unit wants, looked at again only where centers may have come nearer."""
 
-    def __init__(self, problem: Problem, home: Numbers, scale: NDArray[np.float64]) -> None:
+    def __init__(self, problem: Problem, levels: Levels) -> None:
         n = problem.units.rows.shape[0]
-        self.problem, self.home, self.scale = problem, home, scale
+        self.problem, self.home = problem, problem.home(levels)
+        self.scale = (1.0 / problem.ref)[levels.level_of]
         self.best, self.gain = np.empty(n, dtype=np.int32), np.empty(n)
         self.until, self.now = np.zeros(n), 0.0
 
@@ -59,8 +59,8 @@ class _Wishes:
         def work(b: int) -> None:
             part = units.parts[b]
             choose_leaves(
-                units.rows[part], units.pull[part], units.counted[part], units.origin[part],
-                found.leaf[part], found.levels.path, columns, self.scale, self.home, price,
+                units.rows[part], units.pull[part], units.inertia[part], units.counted[part],
+                units.origin[part], found.leaf[part], found.levels.path, columns, self.scale, self.home, price,
                 closed, units.spherical, self.now, self.until[part], self.best[part],
                 self.gain[part],
             )  # fmt: skip

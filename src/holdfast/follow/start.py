@@ -32,7 +32,7 @@ def place_rows(units: Units, levels: Levels, centers: Floats) -> Numbers:
     leaf, new = units.origin.copy(), units.origin < 0
     if not new.any():
         return leaf
-    old = _only(units, ~new)
+    old = units.only(~new)
     sums, weights = old.sums(old.origin, levels.sizes[-1])
     lost = weights == 0
     sums[lost] = centers[lost]
@@ -150,13 +150,6 @@ def _squares(rows: Floats) -> Floats:
     for column in rows.T:
         total += column * column
     return total
-
-
-def _only(units: Units, chosen: NDArray[np.bool_]) -> Units:
-    return Units(
-        units.rows[chosen], units.weight[chosen], units.key[chosen], units.origin[chosen],
-        units.pulled[chosen], units.counted[chosen], units.spherical,
-    )  # fmt: skip
 
 
 def _level_costs(levels: Levels, node_costs: Floats) -> Floats:

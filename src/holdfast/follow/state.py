@@ -45,6 +45,9 @@ class Units:
         The surviving weight, which the budget counts.
     spherical : bool
         Whether distances are cosine distances.
+    inertia : ndarray of shape (n,), dtype float64
+        What leaving its leaf must pay at least, as a part of J for each unit of weight: as much as
+        it would have paid yesterday.
     """
 
     rows: Floats
@@ -54,6 +57,7 @@ class Units:
     pulled: Ints
     counted: Ints
     spherical: bool
+    inertia: Floats
 
     @property
     def n_surviving(self) -> int:
@@ -64,6 +68,18 @@ class Units:
     def pull(self) -> Floats:
         """The part of the weight for which moving has a price."""
         return self.pulled / self.weight.astype(np.float64)
+
+    @cached_property
+    def inert(self) -> Ints:
+        """Units with inertia."""
+        return np.flatnonzero(self.inertia > 0.0)
+
+    def only(self, chosen: slice | NDArray[np.bool_]) -> "Units":
+        """Take some units, in their order."""
+        return Units(
+            self.rows[chosen], self.weight[chosen], self.key[chosen], self.origin[chosen],
+            self.pulled[chosen], self.counted[chosen], self.spherical, self.inertia[chosen],
+        )  # fmt: skip
 
     @cached_property
     def parts(self) -> list[slice]:
@@ -261,7 +277,19 @@ def solve_as(problem: Problem, levels: Levels, leaf: Numbers) -> Solution:
     if problem.pulls_others:
         moved = problem.moved(levels, problem.flow(leaf, levels.sizes[-1], units.counted))
     value = _total(cost / problem.ref) + _total(problem.price * (pulled / problem.total))
+    value += _overcome(problem, levels, leaf)
     return Solution(levels, read_only(leaf), sums, weights, points, cost, flow, moved, value)
+
+
+def _overcome(problem: Problem, levels: Levels, leaf: Numbers) -> float:
+    """Sum what units that left their leaves had to pay beyond the price."""
+    units = problem.units
+    if units.inert.size == 0:
+        return 0.0
+    away = levels.path[leaf[units.inert]] != problem.home(levels)[units.origin[units.inert]]
+    toll = (away * problem.price).cumsum(axis=1)[:, -1] / problem.total * units.pull[units.inert]
+    beyond = np.maximum(units.inertia[units.inert] - toll, 0.0) * away.any(axis=1)
+    return _total(beyond * units.weight[units.inert])
 
 
 def count_by(place: NDArray[np.integer], weight: Ints, size: int) -> Ints:

@@ -16,7 +16,7 @@ from holdfast.centers.keyed_table import Table
 from holdfast.centers.proposals import Proposer
 from holdfast.follow._kernels import cost_to_point
 from holdfast.follow.rows import settle_rows
-from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Solution, Units, solve_as
+from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Solution, solve_as
 
 __all__ = ["Idea", "Ideas", "improve_structure", "split_leaf"]
 
@@ -205,12 +205,10 @@ def _trial_of(problem: Problem) -> Problem | None:
     units = problem.units
     if units.rows.shape[0] <= 2 * TRIAL:
         return None
-    some = Units(
-        units.rows[:TRIAL], units.weight[:TRIAL], units.key[:TRIAL], units.origin[:TRIAL],
-        units.pulled[:TRIAL], units.counted[:TRIAL], units.spherical,
-    )  # fmt: skip
+    some = units.only(slice(0, TRIAL))
     part = int(some.weight.sum()) / problem.total
     limit = None if problem.limit is None else int(problem.limit * part)
+    some = replace(some, inertia=some.inertia / part)  # as a part of J
     return replace(problem, units=some, ref=problem.ref * part, limit=limit)
 
 

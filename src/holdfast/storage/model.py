@@ -81,6 +81,8 @@ class ModelRecord:
         Ids of the rows; not stored if `table` has them.
     left : Left or None
         Rows that left while the model was followed.
+    bound : bool
+        Whether a budget has held rows back.
     """
 
     hierarchy: Hierarchy
@@ -94,6 +96,7 @@ class ModelRecord:
     table: TableRecord | None = None
     ids: NDArray[Any] | None = None
     left: Left | None = None
+    bound: bool = False
 
 
 def write_model(path: str | os.PathLike[str], model: ModelRecord) -> None:
@@ -128,6 +131,8 @@ def model_to_arrays(model: ModelRecord) -> tuple[dict[str, Any], dict[str, NDArr
     if model.ids is not None and (model.table is None or model.table.ids is None):
         record["ids"], named = pack_ids(model.ids)
         stored |= named
+    if model.bound:
+        record["bound"] = True
     if model.left is not None:
         kind, named = pack_ids(model.left.ids, "left")
         record["left"] = {"ids": kind, "level": model.left.level}
@@ -205,6 +210,7 @@ def model_from_arrays(
         table=None if table is None else _read_table(_record(metadata, "table"), arrays, hierarchy),
         ids=None if ids is None else check_unique(unpack_ids(ids, arrays, hierarchy.n_rows)),
         left=None if metadata.get("left") is None else _read_left(metadata, arrays),
+        bound=metadata.get("bound", False) is True,
     )
 
 

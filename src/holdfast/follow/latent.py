@@ -1,0 +1,46 @@
+"""What moving would have saved yesterday: nobody moves today for what was no reason yesterday.
+
+A fit does not minimize J, and leaves some rows where another leaf would suit them better by more than
+the price. Following does not move them until it pays more than it did.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from holdfast.centers.keyed_table import Table
+from holdfast.follow.match import Match, group_units
+from holdfast.follow.rows import Wishes
+from holdfast.follow.state import Floats, Levels, Numbers, Problem, solve_as
+
+__all__ = ["latent_gains"]
+
+MARGIN = 1.25
+"""How much more a move must pay than yesterday; what changes by chance is less."""
+
+
+def latent_gains(table: Table, leaf: Numbers, levels: Levels, price: float, bound: bool) -> Floats:
+    """Measure what yesterday's rows would have saved by moving, if that was more than the price.
+
+    In parts of the sum over levels of relative costs, times the weight of all rows and a margin. 0
+    for all rows if a budget held them back: that they did not move yesterday was no choice.
+    """
+    n = table.rows.shape[0]
+    if bound:
+        return np.zeros(n)
+    mass = table.weight if table.weight.size else np.ones(n, dtype=np.int64)
+    nobody = np.zeros(n, dtype=np.bool_)
+    match = Match(leaf, mass, nobody, np.empty(0, dtype=np.int64), nobody, np.zeros(n))
+    units, of_row, _ = group_units(table, match)
+    count = len(levels.sizes)
+    problem = Problem(
+        units, levels.names[levels.path], np.ones(count), np.full(count, price), None, 0
+    )
+    found = solve_as(problem, levels, units.origin)
+    problem = replace(problem, ref=np.where(found.cost > 0.0, found.cost, 1.0))
+    wishes = Wishes(problem, levels)
+    wishes.update(found)
+    away = (levels.path[wishes.best] != levels.path[units.origin]).sum(axis=1)
+    saved = np.where(away > 0, wishes.gain * problem.total + price * away, 0.0)
+    latent: Floats = (MARGIN * saved)[of_row]
+    return latent
