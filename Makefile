@@ -123,7 +123,7 @@ release-check: $(VENV)/.ready-supply
 clean:
 	@rm -rf $(VENV) .venv-oldest .venv-sbom sbom.cdx.json build dist fuzz-failures .mypy_cache \
 		.pytest_cache .ruff_cache .hypothesis benchmarks/work
-	@rm -rf docs/_extra docs/gallery docs/reference/api docs/tutorials
+	@rm -rf docs/_extra docs/_made docs/gallery docs/reference/api docs/tutorials
 	@rm -f demo-report.html docs/reference/commands.md docs/reference/python.md
 	@find src tests benchmarks docs -type d \( -name __pycache__ -o -name '*.egg-info' \) \
 		-prune -exec rm -rf {} + 2>/dev/null || true

@@ -33,7 +33,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_site", "_static", "lessons"]
+exclude_patterns = ["_made", "_site", "_static", "lessons"]
 templates_path = ["_templates"]
 
 # Every reference must lead somewhere; text in single backticks is code, not a reference.
@@ -42,6 +42,7 @@ default_role = "code"
 show_warning_types = True
 suppress_warnings = ["config.cache"]  # the gallery's settings hold functions, which are not stored
 
+smartquotes = False  # "--full" is an option, and quotes are those of the code
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 # Pages show other people's code; a prompt that is copied with it does not run.

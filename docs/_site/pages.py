@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pygments.lexers.special import TextLexer
+from _site.rooms import replace_drawing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,7 +26,6 @@ _LINK = re.compile(r"(\]\()(?![a-z]+:)([^)#\s]+)")
 
 def connect(app: Any) -> None:
     """Rewrite links while pages are read; leave to scikit-learn what is scikit-learn's."""
-    app.add_lexer("mermaid", TextLexer)
     app.connect("source-read", _redirect)
     app.connect("autodoc-skip-member", _skip_member)
 
@@ -55,6 +54,10 @@ def lead_links(text: str, source: str, page: str) -> str:
 def _redirect(app: Any, docname: str, source: list[str]) -> None:
     if app.env.doc2path(docname).suffix == ".md" and f"{docname}.md" not in SHOWN_AS.values():
         source[0] = lead_links(source[0], f"docs/{docname}.md", f"docs/{docname}.md")
+    if docname == "architecture":
+        source[0] = replace_drawing(
+            source[0], ROOT / "docs" / "_made" / "rooms.svg", "_made/rooms.svg"
+        )
     if docname == "explanation/index":
         source[0] += _list_others(ROOT / "docs")
 

