@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 from scipy.cluster.hierarchy import is_valid_linkage
 
-from holdfast import HierarchicalKMedian, load
+from holdfast import HierarchicalKMedian, k_median_cost, load
 
 USE = ("--id", "id", "--columns", "height,width")
 
@@ -51,10 +51,13 @@ def test_options_reach_the_estimator(holdfast, people):
         matrix_of(people, "height", "width"), sample_weight=matrix_of(people, "count").ravel()
     )
     assert record["rows"]["cluster_4"] == model.labels_.tolist()
+    weight = model.row_weights_
+    cost, one = (k_median_cost(model.rows_, model.hierarchy_.cut(k), weight) for k in (4, 1))
     assert record["cuts"] == [
         {
             "k": 4,
-            "cost": model.hierarchy_.costs[3],
+            "cost": pytest.approx(cost),
+            "cost_of_one": pytest.approx(cost / one),
             "sizes": model.hierarchy_.sizes(4).tolist(),
             "centers": [f"p{i}" for i in model.center_indices_],
             "names": [0, 1, 2, 3],

@@ -27,7 +27,28 @@ def test_report_writes_the_page_and_prints_the_verdict(holdfast, people, folder,
     # The same report once more, without measuring it again.
     monkeypatch.setattr("holdfast.report.build_report", lambda *_, **__: Report(record["report"]))
     shown = holdfast(*use, "--force")
-    assert shown.out == record["report"]["verdict"]["sentence"] + "\n"
+    verdict = record["report"]["verdict"]
+    assert shown.out.startswith(f"{verdict['headline']}\n{verdict['sentence']}\n")
+
+
+def test_page_says_what_was_done_to_the_table(holdfast, people, folder):
+    lines = people.read_text().splitlines()
+    lines[1] = "p0,Bern,,0.5,1"
+    people.write_text("\n".join(lines) + "\n")
+    use = ("report", people, "--id", "id", "-k", 3, *SMALL, "-o", "page.html", "--json", "--quiet")
+    done = holdfast(*use, "--drop-missing")
+    assert done.code == 0, done.err
+    content = json.loads(done.out)["report"]
+    assert content["data"]["preparation"] == [
+        "3 columns used: height, width, count.",
+        "Rows are named by the column id.",
+        "Ignoring columns that are not numeric: town (text).",
+        "1 value missing in 1 row; these rows are left out and get no labels (height 1).",
+        "Each column is divided by its standard deviation, rounded to a power of two.",
+    ]
+    town = content["segments"]["categories"][0]
+    assert (town["name"], sorted(town["levels"])) == ("town", ["Bern", "Ulm"])
+    assert town["fractions"][0] == [0.508, 0.492]
 
 
 def test_page_repeats_the_command_without_folders():

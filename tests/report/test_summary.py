@@ -12,10 +12,10 @@ from sklearn.metrics import silhouette_samples
 from holdfast import HierarchicalKMedian, average_sensitivity, row_influence
 from holdfast._machine.hash import keyed_sample
 from holdfast.clusterers import ward_linkage
+from holdfast.hierarchy import cost as cost_of_clusters
 from holdfast.hierarchy.cost import k_median_cost
 from holdfast.report import choosing
 from holdfast.report import rows as rows_to_look_at
-from holdfast.report import segments as segments_part
 from holdfast.report.inputs import check_inputs
 
 
@@ -222,7 +222,7 @@ def test_means_have_the_digits_that_their_spread_deserves(rows):
 
 
 def test_costs_of_a_sample_are_scaled_to_all_rows(rows, report, monkeypatch):
-    monkeypatch.setattr(segments_part, "_MAX_COST_ROWS", 45)
+    monkeypatch.setattr(cost_of_clusters, "_COST_ROWS", 45)
     segments = build(rows, methods=[], trials=2).content["segments"]
     assert segments["cost_rows"] == 45
     np.testing.assert_allclose(

@@ -10,10 +10,11 @@ from holdfast.report.page import format_fraction, round_number
 from holdfast.report.verdict import compose_verdict, is_giant
 
 
-def method(name, title, moved, cost, error=0.001, kind="other"):
+def method(name, title, moved, cost, error=0.001, kind="other", largest=0.3):
     return {
         "name": name, "title": title, "moved": moved, "cost": cost, "standard_error": error,
         "low": max(0.0, moved - 0.01), "high": moved + 0.01, "kind": kind,
+        "largest": largest,
     }  # fmt: skip
 
 
@@ -171,6 +172,13 @@ def test_better_peer_is_named_in_python():
     assert "Ward linkage does better" in better["text"]
     assert "10% lower k-median cost" in better["text"]
     assert better["command"] == "holdfast.clusterers.METHODS['ward'].build().fit(X, seed=0).cut(4)"
+
+
+def test_peer_with_a_giant_cluster_is_not_called_better():
+    single = method("single", "single linkage", 0.0, 100.0, largest=0.97)
+    verdict = verdict_of(single, cost=100.0)
+    assert verdict["better"] is None
+    assert "single linkage (0%, with 97% of the rows in one cluster)" in verdict["sentence"]
 
 
 def test_better_peer_that_cannot_take_all_rows_has_no_command():

@@ -42,11 +42,24 @@ class Console:
         self.command = command
         self.display = display
         self.table_on_stdout = table_on_stdout
+        self._notices: list[str] | None = None
 
     def notice(self, text: str) -> None:
         """Print a line to standard error, unless --quiet."""
+        shown = printable(name_options(text))
+        if self._notices is not None:
+            self._notices.append(shown)
         if not self.display.quiet:
-            print(f"holdfast: {printable(name_options(text))}", file=sys.stderr, flush=True)
+            print(f"holdfast: {shown}", file=sys.stderr, flush=True)
+
+    @contextmanager
+    def remember(self) -> Iterator[list[str]]:
+        """Also keep the notices that are printed meanwhile, or would be without --quiet."""
+        self._notices = []
+        try:
+            yield self._notices
+        finally:
+            self._notices = None
 
     @contextmanager
     def progress(self, what: str) -> Iterator[ProgressOption]:

@@ -67,7 +67,7 @@ def cut(
         {k: name_labels(hierarchy, k, hierarchy.cut(k)) for k in ks},
         hierarchy.center_indices,
     )
-    cuts = describe_cuts(hierarchy, ks, table.column(0).to_numpy()[source.used])
+    cuts = describe_cuts(fitted, ks, table.column(0).to_numpy()[source.used])
     record = {"n_rows": table.num_rows, "n_used": hierarchy.n_rows, "cuts": cuts}
     show_labels(console, record, table, output.out, {})
 
@@ -135,27 +135,41 @@ def name_labels(hierarchy: "Hierarchy", k: int, labels: "NDArray[np.int32]") -> 
     return hierarchy.names(k)[labels]
 
 
-def describe_cuts(hierarchy: "Hierarchy", ks: tuple[int, ...], ids: Any) -> list[dict[str, Any]]:
-    """List for each k its cost, and the size and center of each cluster.
+def describe_cuts(
+    model: "HierarchicalKMedian", ks: tuple[int, ...], ids: Any
+) -> list[dict[str, Any]]:
+    """List for each k its k-median cost, and the size and center of each cluster.
 
     Parameters
     ----------
-    hierarchy : Hierarchy
+    model : HierarchicalKMedian
+        Without its rows, costs are None.
     ks : tuple of int
     ids : ndarray of shape (n_rows,)
         Of the rows of the hierarchy.
     """
+    hierarchy, costs = model.hierarchy_, _estimate_costs(model, (1, *ks))
     centers = ids[hierarchy.center_indices[: max(ks)]].tolist()
     return [
         {
             "k": k,
-            "cost": float(hierarchy.costs[k - 1]),
+            "cost": costs[k],
+            "cost_of_one": costs[k] / costs[1] if costs[k] is not None and costs[1] else None,
             "sizes": hierarchy.sizes(k).tolist(),
             "centers": centers[:k],
             "names": hierarchy.names(k).tolist(),
         }
         for k in ks
     ]
+
+
+def _estimate_costs(model: "HierarchicalKMedian", ks: tuple[int, ...]) -> dict[int, Any]:
+    from holdfast.hierarchy.cost import estimate_cost
+
+    if "_held" not in vars(model):
+        return dict.fromkeys(ks)
+    rows, weight, hierarchy = model.rows_, model.row_weights_, model.hierarchy_
+    return {k: estimate_cost(rows, hierarchy.cut(k), model.seed_, weight) for k in ks}
 
 
 def append_labels(table: "DataTable", labels: "pa.Table") -> "pa.Table":
@@ -241,14 +255,21 @@ def _show_cuts(cuts: list[dict[str, Any]], console: Console) -> None:
                 for t, size, center in clusters
             ],
         )
+        if cuts[0]["cost_of_one"] is not None:
+            console.show_line(
+                f"k-median cost {cuts[0]['cost']:.4g} in prepared units, {cuts[0]['cost_of_one']:.0%} "
+                "of that of one cluster"
+            )
         return
     rows = []
     for cut in cuts:
         sizes = [f"{size:,}" for size in cut["sizes"][:_MOST_SIZES]]
         more = len(cut["sizes"]) - len(sizes)
         listed = " ".join(sizes) + (f" and {more:,} more" if more else "")
-        rows.append([str(cut["k"]), f"{cut['cost']:.6g}", listed])
-    console.show_table(["clusters", "cost", "rows in each"], rows)
+        relative = cut["cost_of_one"]
+        costs = ["-", "-"] if relative is None else [f"{cut['cost']:.4g}", f"{relative:.0%}"]
+        rows.append([str(cut["k"]), *costs, listed])
+    console.show_table(["clusters", "cost", "of one", "rows in each"], rows)
 
 
 def _show_profile(profile: dict[str, Any], console: Console) -> None:

@@ -422,7 +422,7 @@ def _write(
         "metric": estimator.metric,
         "epsilon": estimator.epsilon_,
         "seed": estimator.seed_,
-        "cuts": describe_cuts(hierarchy, ks, centers),
+        "cuts": describe_cuts(estimator, ks, centers),
         "profile": describe_profile(dataset, labels[ks[0]], ks[0]),
     }
     show_labels(console, record, table, job.out, {"model": save.model, "linkage": save.linkage})

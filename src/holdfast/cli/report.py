@@ -29,9 +29,12 @@ from holdfast.clusterers.registry import METHODS
 
 if TYPE_CHECKING:
     from holdfast.report import Report
+    from holdfast.tables.columns import ColumnChoice
     from holdfast.tables.dataset import Dataset
 
 __all__ = ["EXAMPLES", "report"]
+
+_MOST_NAMES = 40
 
 EXAMPLES = ("holdfast report wine.csv -k 4 --methods ward --trials 3 --out report.html",)
 
@@ -103,14 +106,17 @@ def report(
     }
     estimator_options = {"method": method, "epsilon": parse_epsilon(epsilon)}
     check_outputs({"--out": (out, (".html", ".htm"))}, force=force, inputs=(data,))
-    dataset = read_dataset(data, read, column, console)
+    with console.remember() as notices:
+        dataset = read_dataset(data, read, column, console)
+    options["preparation"] = _describe_preparation(dataset, notices[:-1])  # the last sums up
+    options["categories"] = {} if column.columns else _find_categories(dataset, column.choice(None))
     page = _build(dataset, options, estimator_options, console)
     html = page.to_html().encode()
     write_file(out, lambda file: file.write(html))
     if display.json:
         console.show_json({"report": page.to_dict(), "files": {"out": out}})
     else:
-        console.show_line(page.verdict)
+        _show_verdict(page.to_dict()["verdict"], console)
         console.notice(f"wrote {out}")
 
 
@@ -143,21 +149,50 @@ def _build(
             ids=ids,
             values=dataset.values,  # gaps are shown as gaps, whatever filled them
             estimator=HierarchicalKMedian(**estimator_options),
-            preparation=_describe_preparation(dataset),
             progress=progress,
             **options,
         )
 
 
-def _describe_preparation(dataset: "Dataset") -> list[str]:
-    """Say what was done to the table, one sentence each."""
-    from holdfast.tables.errors import count
+def _show_verdict(verdict: dict[str, Any], console: Console) -> None:
+    console.show_line(verdict["headline"])
+    console.show_line(verdict["sentence"])
+    if verdict["better"] is not None:
+        console.show_line(verdict["better"]["text"])
+        if verdict["better"]["command"] is not None:
+            console.show_line(f"  {verdict['better']['command']}")
 
+
+def _describe_preparation(dataset: "Dataset", notices: list[str]) -> list[str]:
+    """Say what was done to the table, one sentence each."""
+    from holdfast.tables.errors import count, show_name
+
+    names = dataset.preparation.columns
+    listed = ", ".join(map(show_name, names[:_MOST_NAMES]))
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    found = [f"{count(len(names), 'column')} used: {listed}{more}."]
+    if dataset.id_name is not None:
+        found.append(f"Rows are named by the column {dataset.id_name}.")
+    found += [notice[:1].upper() + notice[1:] for notice in notices]
     scaled = "Each column is divided by its standard deviation, rounded to a power of two."
-    found = [scaled if dataset.preparation.scale else "The columns are not scaled."]
-    left_out = dataset.used.size - dataset.rows.shape[0]
-    if left_out:
-        found.append(f"{count(left_out, 'row')} with missing values left out.")
-    if dataset.preparation.fill is not None:
-        found.append("Missing values are filled with the median of their column.")
+    return [*found, scaled if dataset.preparation.scale else "The columns are not scaled."]
+
+
+def _find_categories(dataset: "Dataset", choice: "ColumnChoice") -> dict[str, list[Any]]:
+    """Find the columns of text with few different values; they describe segments."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from holdfast.report.inputs import MAX_LEVELS
+
+    data, taken = dataset.table.data, {*dataset.preparation.columns, choice.id, *choice.drop}
+    found = {}
+    for name in data.column_names:
+        column = data.column(name)
+        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if name in taken or not (text or pa.types.is_dictionary(column.type)):
+            continue
+        kept = column.filter(pa.array(dataset.used))
+        if 2 <= pc.count_distinct(kept, mode="all").as_py() <= MAX_LEVELS:
+            found[name] = kept.to_pylist()
     return found

@@ -6,11 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
+from holdfast._machine.hash import keyed_sample
 from holdfast.centers._distance_kernels import unit_rows
 
-__all__ = ["distance_to_own", "distances_between", "k_median_cost", "k_median_cost_to"]
+__all__ = ["cost_sample", "distance_to_own", "distances_between", "estimate_cost"]
+__all__ += ["k_median_cost", "k_median_cost_to"]
 
 _BLOCK = 1 << 22  # distances in memory at a time
+_COST_ROWS = 3000  # in a sample: the best medoid of a cluster takes up to O(size^2) distances
 _MOST_CANDIDATES = 256  # tried at a time; bounds from the first ones rule out others
 
 Rows = NDArray[np.float64]
@@ -76,6 +79,32 @@ def k_median_cost_to(
             nearest *= weight[start : start + step]
         total += float(nearest.sum())
     return total
+
+
+def cost_sample(rows: Rows, seed: int) -> NDArray[np.int64]:
+    """Return the rows that costs are measured on: all, or a keyed sample of 3,000."""
+    return keyed_sample(rows, _COST_ROWS, seed, "cost")
+
+
+def estimate_cost(
+    rows: Rows, labels: NDArray[np.integer], seed: int, sample_weight: Rows | None = None
+) -> float:
+    """Estimate `k_median_cost` from a sample of the rows; exact for at most 3,000 rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, n_features), dtype float64
+    labels : ndarray of shape (n,)
+    seed : int
+    sample_weight : ndarray of shape (n,), default=None
+    """
+    chosen = cost_sample(rows, seed)
+    weight = np.ones(rows.shape[0]) if sample_weight is None else sample_weight
+    sampled = weight[chosen].sum()
+    if sampled == 0.0:
+        return 0.0
+    cost = k_median_cost(rows[chosen], labels[chosen], weight[chosen])
+    return float(cost * (weight.sum() / sampled))
 
 
 def k_median_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

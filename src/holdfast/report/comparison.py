@@ -148,7 +148,17 @@ def _describe_method(
         "low": deletions["low"][main],
         "high": deletions["high"][main],
         "cost": round_number(costs[ks.index(inputs.k)]),
+        "largest": round_number(_largest_fraction(inputs, method, rows), 3),
     }
+
+
+def _largest_fraction(
+    inputs: Inputs, method: ComparedMethod, rows: NDArray[np.float64]
+) -> np.floating[Any]:
+    """Return the fraction of the rows in the largest cluster, with the first random state."""
+    labels = np.asarray(method.clusterer.fit(rows, inputs.seed).cut(inputs.k))
+    largest: np.floating[Any] = np.unique(labels, return_counts=True)[1].max() / labels.size
+    return largest
 
 
 def _kind(method: ComparedMethod) -> str:

@@ -19,7 +19,7 @@ from holdfast._machine.progress import ProgressOption
 from holdfast.clusterers.protocol import Rows as AnyRows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
-from holdfast.hierarchy.cost import k_median_cost
+from holdfast.hierarchy.cost import cost_sample, k_median_cost
 from holdfast.report.inputs import Inputs
 from holdfast.report.page import list_numbers, round_number
 from holdfast.report.profiles import describe_nodes
@@ -29,7 +29,6 @@ __all__ = ["count_bootstraps", "summarise_segments"]
 
 MAX_POINTS = 3000
 
-_MAX_COST_ROWS = 3000  # the best medoid of a cluster takes up to O(size^2) distances
 _MAX_BOOTSTRAPPED_ROWS = 600_000  # in all bootstrap samples together
 _MIN_BOOTSTRAPS = 3
 
@@ -66,7 +65,7 @@ def summarise_segments(
             {"row": int(row), "values": list_numbers(inputs.values[row, columns])}
             for row in centers
         ]
-    costed = keyed_sample(inputs.rows, _MAX_COST_ROWS, inputs.seed, "report: cost")
+    costed = cost_sample(inputs.rows, inputs.seed)
     return {
         "k": inputs.k,
         "max_k": inputs.max_k,

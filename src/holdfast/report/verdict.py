@@ -128,7 +128,10 @@ def _compose_sentence(comparison: Entry, own: Entry) -> str:
     peers = peers or [m for m in comparison["methods"] if m["kind"] == "other"][:2]
     sides: dict[str, list[str]] = {}
     for peer in peers:
-        named = f"{peer['title']} ({format_fraction(peer['moved'])})"
+        giant = ""
+        if is_giant(peer["largest"]):
+            giant = f", with {format_fraction(peer['largest'])} of the rows in one cluster"
+        named = f"{peer['title']} ({format_fraction(peer['moved'])}{giant})"
         sides.setdefault(_compare_movement(own, peer), []).append(named)
     for side in ("fewer", "more"):
         if side in sides:
@@ -329,6 +332,8 @@ def _find_better(comparison: Entry, own: Entry, command: str) -> Entry | None:
 
 
 def _is_better(peer: Entry, own: Entry) -> bool:
+    if is_giant(peer["largest"]):  # which is no merit, however little it moves
+        return False
     cost = _relative(peer["cost"], own["cost"])
     side = _compare_movement(own, peer)
     return (side == "more" and cost <= 1.0 + _SAME_COST) or (

@@ -107,3 +107,9 @@ test("names that had to move away get a line to their dot", () => {
   assertEqual(drawLeader(dot, [10, 4]), null);
   assertEqual(drawLeader(dot, [10, 32]).getAttribute("x2"), "58");
 });
+
+test("means of one column have the same decimals", () => {
+  const profiles = [{ means: [1, 2.25] }, null, { means: [-0.5, null] }];
+  assertEqual(countDecimals(profiles, 2), [1, 2]);
+  assertEqual([formatMean(1, 1), formatMean(-1234.5, 1)], ["1.0", "-1,234.5"]);
+});

@@ -6,6 +6,7 @@ const HOVER_DISTANCE = 18; // pixels
 function axisChoices({ points }, { names, columns }) {
   const principal = points.axes.map((axis, i) => ({
     name: `principal axis ${i + 1} (${formatFraction(axis.explained)} of the variance)`,
+    short: `principal axis ${i + 1}`,
     values: axis.values,
   }));
   const own = columns.map((column, j) => ({ name: names[column], values: points.values[j] }));
@@ -180,7 +181,7 @@ function makeScatter(report, state) {
 
   function axisSelector(which, label) {
     const options = choices.map((choice, j) =>
-      html("option", { value: j, selected: j === picked[which] }, choice.name),
+      html("option", { value: j, selected: j === picked[which] }, choice.short || choice.name),
     );
     const onchange = (event) => {
       picked[which] = Number(event.target.value);

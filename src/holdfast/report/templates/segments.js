@@ -121,13 +121,29 @@ function qualityCell(label, value, { word, tone }) {
   return { class: "num quality", label, node: html("span", {}, content) };
 }
 
+// Digits behind the point that the means of each column have, so that they line up.
+function countDecimals(profiles, count) {
+  const decimalsOf = (value) => (/\.(\d+)$/.exec(String(value ?? "")) || ["", ""])[1].length;
+  return Array.from({ length: count }, (_, j) =>
+    Math.max(...profiles.map((profile) => decimalsOf(profile?.means?.[j]))),
+  );
+}
+
+function formatMean(mean, decimals) {
+  if (Math.abs(mean) >= 1e7) return formatNumber(mean);
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  return new Intl.NumberFormat("en-US", digits).format(mean);
+}
+
 function profileCells(profile, data) {
   return data.columns.map((column, j) => {
     const label = data.names[column];
     if (profile === null) return { text: MISSING, class: "num heat", label };
     const difference = profile.differences[j];
     const shown =
-      profile.means === null ? formatDifference(difference) : formatNumber(profile.means[j], 7);
+      profile.means === null
+        ? formatDifference(difference)
+        : formatMean(profile.means[j], data.decimals[j]);
     const missing = profile.means !== null && profile.means[j] === null;
     return {
       text: missing ? MISSING : `${shown}${heatArrow(difference)}`,
@@ -335,6 +351,7 @@ function makeSegments(report) {
   const { segments, hierarchy } = report;
   const slider = byId("k");
   report.names = openNames(report);
+  report.data.decimals = countDecimals(segments.profiles, report.data.columns.length);
   const state = {
     k: segments.k,
     chosen: null,
