@@ -17,7 +17,7 @@ from lineage.chain import build_chain
 
 from holdfast import Lineage
 
-_MOST_KILLS = 60
+_MOST_KILLS = 40
 
 
 def append(folder: Path, number: int, last_line: int) -> int:

@@ -214,6 +214,11 @@ function describeColumns(columns) {
 const MOST_PAIRS = 10;
 const MOVER_HEAD = ["From", "To", "What carried it (before → now)", "Reason"];
 
+const FIRST_MOVERS = 20;
+
+const moverTable = (lines, caption) =>
+  buildTable([report.data.id_name || "Row", ...MOVER_HEAD], lines, caption);
+
 const describeRest = (count, noun) =>
   count > 0 ? html("p", { class: "muted small" }, `and ${plural(count, noun)}.`) : null;
 
@@ -247,7 +252,15 @@ function moverTables(moves) {
     parts.push(
       block(
         "Rows",
-        buildTable([report.data.id_name || "Row", ...MOVER_HEAD], lines, "Rows that moved"),
+        moverTable(lines.slice(0, FIRST_MOVERS), "Rows that moved"),
+        lines.length > FIRST_MOVERS
+          ? html(
+              "details",
+              { id: "more-movers" },
+              html("summary", {}, `Show ${formatCount(lines.length - FIRST_MOVERS)} more`),
+              moverTable(lines.slice(FIRST_MOVERS), "More rows that moved"),
+            )
+          : null,
         describeRest(moves.total - moves.shown.length, "more row"),
       ),
     );

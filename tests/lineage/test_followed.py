@@ -1,0 +1,102 @@
+"""A lineage of models that the library itself followed."""
+
+import numpy as np
+import pytest
+from lineage.weeks import follow_weeks, make_weeks
+
+from holdfast import HierarchicalKMedian, Lineage
+
+WEEKS, N, LEVELS = 4, 300, (3, 6)
+
+
+@pytest.fixture(scope="module")
+def lineage(tmp_path_factory):
+    return follow_weeks(tmp_path_factory.mktemp("weeks") / "series", WEEKS, N, levels=LEVELS)
+
+
+def test_a_release_contains_its_model(lineage):
+    weeks = list(make_weeks(WEEKS, N))
+    for number in range(WEEKS - 1):
+        model = lineage[number].model()
+        ids, rows = weeks[number + 1]
+        again = model.follow(rows, ids=ids, levels=LEVELS)
+        for k in LEVELS:
+            names = again.hierarchy_.names(k)[again.hierarchy_.cut(k)]
+            np.testing.assert_array_equal(names, lineage[number + 1].names(k))
+        np.testing.assert_array_equal(lineage[number].rows, weeks[number][1])
+        assert lineage[number].ids.tolist() == weeks[number][0].tolist()
+
+
+def test_moves_are_the_differences_between_releases(lineage):
+    for before, after in zip(lineage, list(lineage)[1:], strict=False):
+        for k in LEVELS:
+            was = dict(zip(before.ids, before.names(k), strict=True))
+            now = dict(zip(after.ids, after.names(k), strict=True))
+            expected = {id for id in now if id in was and now[id] != was[id]}
+            moves = lineage.moves(since=after.number, level=k)
+            moves = moves[moves["release"] == after.number]
+            assert set(moves["id"]) == expected
+            assert {(m["id"], m["from"], m["to"]) for m in moves} == {
+                (id, was[id], now[id]) for id in expected
+            }
+
+
+def test_costs_and_sizes_are_those_of_the_model(lineage):
+    for release in lineage:
+        model = release.model()
+        for j, k in enumerate(LEVELS):
+            chosen = release.clusters[release.clusters["level"] == k]
+            np.testing.assert_array_equal(chosen["size"], model.hierarchy_.sizes(k))
+            np.testing.assert_allclose(chosen["cost"].sum(), release.levels["cost"][j], rtol=1e-9)
+
+
+def test_the_column_that_carried_a_row_brought_it_closer(lineage):
+    """Oracle: with the old value in that column alone, the row is less on the side of its cluster."""
+    moves = lineage.moves()
+    carried = moves[moves["column"] != ""]
+    assert carried.size > 10
+    for move in carried[:40]:
+        release = lineage[int(move["release"])]
+        row = release.rows[int(np.flatnonzero(release.ids == move["id"])[0])]
+        j = release.columns.index(move["column"])
+        assert row[j] == move["after"]
+        places = {
+            (int(c["level"]), int(c["name"])): release.centers[i]
+            for i, c in enumerate(release.clusters)
+        }
+        ends = [places.get((int(move["level"]), int(move[end]))) for end in ("from", "to")]
+        if ends[0] is None:
+            continue
+        before = row.copy()
+        before[j] = move["before"]
+        side = [((x - ends[0]) ** 2).sum() - ((x - ends[1]) ** 2).sum() for x in (before, row)]
+        assert side[1] > side[0]
+
+
+def test_staleness_is_kept(lineage, tmp_path):
+    model = lineage[-1].model()
+    other = Lineage(tmp_path / "stale")
+    stale = model.staleness()
+    levels = other.append(model, label="now", levels=LEVELS, staleness=stale).levels
+    np.testing.assert_allclose(levels["cost"] / levels["fresh_cost"], stale.cost)
+    np.testing.assert_array_equal(levels["fresh_moved"], stale.moved)
+
+
+def test_a_lineage_without_ids_and_without_rows(tmp_path):
+    lineage = Lineage(tmp_path / "plain")
+    model = None
+    ((_, table),) = make_weeks(1, 220)
+    for week in range(3):
+        rows = table[10 * week : 200 + 10 * week]
+        model = HierarchicalKMedian(4).fit(rows) if model is None else model.follow(rows)
+        lineage.append(model, label=f"week {week}", include_rows=False)
+    release = lineage[-1]
+    assert release.rows is None
+    assert release.ids is None
+    assert release.flows["size"][release.flows["to"] >= 0].sum() == release.n_rows
+    assert set(lineage.moves()["column"]) <= {""}
+    with pytest.raises(ValueError, match="has no ids"):
+        lineage.of(3)
+    with pytest.raises(ValueError, match="without its rows"):
+        release.model().follow(rows)
+    assert lineage.plot() is not None
