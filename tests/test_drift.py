@@ -144,7 +144,7 @@ def test_verdicts_follow_from_the_figures(invented: Path):
     assert rows["noise: rows replaced: moved, in %"][2] == "**MISSED** |"
     assert rows["budget of 1% kept, in % of the releases"][0] == "100"
     # The series for choosing cost twice as much: 4 of 19 series.
-    assert rows["tolerance of 5% kept, in % of the releases"][0] == "78.95"
+    assert rows["tolerance 5%: tolerance kept, in % of the releases"][0] == "78.95"
     assert (invented / "drift.png").read_bytes().startswith(b"\x89PNG")
 
 

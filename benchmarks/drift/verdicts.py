@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from estimates import Figure, divide, markdown_table
-from methods import BUDGETED, FOLLOW, GUARDED, METHODS, REFERENCE, WARM
+from methods import BUDGETED, FOLLOW, GUARDED, METHODS, REFERENCE, STICKY, WARM
 from planted import CHANGES, JITTER, JUDGED_K, NOISE
 from series import KS, MADE, NOISY, SERIES, SLOW, WINDOWS, Series
 from summary import (
@@ -18,6 +18,7 @@ from summary import (
     Table,
 )
 
+_TITLES = {m.name: m.title.removeprefix("follow, ") for m in METHODS}
 _FOLLOWS = {method.name for method in METHODS if method.follows}
 
 
@@ -30,13 +31,11 @@ def judge(table: Table) -> str:
     if windows:
         lines += _judge_windows(table, windows)
     for title, series, limit in (("slow", slow, 0.25), ("noisy", noisy, 0.85)):
-        if series:
-            ratio = _relative(table, series, GUARDED, MOVED)
-            cost = table.average(series, GUARDED, COST)
-            lines.append(
-                _line(f"{title} panels, tolerance 5%: moved / warm k-means'", ratio, limit)
-            )
-            lines.append(_line(f"{title} panels, tolerance 5%: cost", cost, 1.02))
+        for name in (GUARDED, STICKY) if series else ():
+            what = f"{title} panels, {_TITLES[name]}"
+            ratio = _relative(table, series, name, MOVED)
+            lines.append(_line(f"{what}: moved / warm k-means'", ratio, limit))
+            lines.append(_line(f"{what}: cost", table.average(series, name, COST), 1.02))
     lines += _judge_promises(table)
     if made:
         lines += _judge_made(table, made)
@@ -68,11 +67,14 @@ def _judge_promises(table: Table) -> list[list[str]]:
     everything = [one for one in SERIES if table.has(one, REFERENCE)]
     real = [one for one in everything if one.group != MADE]
     budget = table.average(everything, BUDGETED, BUDGET_KEPT, KS[:1])
-    guard = table.average(everything, GUARDED, GUARD_KEPT, KS[:1])
+    guards = [
+        (f"{_TITLES[name]}: tolerance kept", table.average(everything, name, GUARD_KEPT, KS[:1]))
+        for name in (GUARDED, STICKY)
+    ]
     same = max(table.extreme(real, name, SAME) for name in table.list_methods() if name in _FOLLOWS)
     lines = [
         _line(f"{what}, in % of the releases", Figure(100.0 * figure.value), 100.0, least=True)
-        for what, figure in (("budget of 1% kept", budget), ("tolerance of 5% kept", guard))
+        for what, figure in (("budget of 1% kept", budget), *guards)
     ]
     return [*lines, _line("the same rows again: moved, at most, in %", Figure(100.0 * same), 0.0)]
 
