@@ -18,6 +18,7 @@ ORDER = (
     "how_many_clusters",
     "is_it_stable",
     "explain_clusters",
+    "mixed_tables",
     "text_embeddings",
     "million_places",
     "rows_that_must_be_forgotten",
