@@ -16,8 +16,8 @@ from holdfast import HierarchicalKMedian, distributed
 rng = np.random.default_rng(0)
 grid = np.stack(np.meshgrid(np.arange(6.0), np.arange(4.0)), axis=-1).reshape(-1, 2)
 groups = grid + rng.uniform(-0.25, 0.25, size=grid.shape)
-rows = groups[rng.integers(24, size=300_000)] + rng.normal(scale=0.12, size=(300_000, 2))
-X = da.from_array(rows, chunks=(37_500, -1))
+rows = groups[rng.integers(24, size=120_000)] + rng.normal(scale=0.12, size=(120_000, 2))
+X = da.from_array(rows, chunks=(15_000, -1))
 
 # %%
 # Two workers on this machine; ``Client("scheduler:8786")`` would use yours.
@@ -41,13 +41,13 @@ print(f"{X.numblocks[0]} partitions, {sizes.sum():,} rows, the labels of a local
 # Each cluster, drawn with the number of its rows that each partition held: partitions know nothing of
 # clusters, and need not.
 
-parts = np.repeat(np.arange(X.numblocks[0]), 37_500)
+parts = np.repeat(np.arange(X.numblocks[0]), 15_000)
 counts = np.zeros((X.numblocks[0], 24))
 np.add.at(counts, (parts, labels), 1)
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
-left.scatter(*rows[::4].T, c=plt.cm.hsv((labels[::4] * 0.618034) % 1), s=0.6, linewidths=0)
+left.scatter(*rows[::2].T, c=plt.cm.hsv((labels[::2] * 0.618034) % 1), s=0.6, linewidths=0)
 left.set_axis_off()
-left.set_title("300,000 rows, 24 clusters")
+left.set_title("120,000 rows, 24 clusters")
 picture = right.imshow(counts, aspect="auto", cmap="viridis")
 right.set_xlabel("cluster")
 right.set_ylabel("partition")

@@ -23,7 +23,7 @@ folder = Path(tempfile.mkdtemp())
 rng = np.random.default_rng(0)
 files = []
 for month in range(12):
-    at = rng.uniform(1.0, 10.0, size=40_000)
+    at = rng.uniform(1.0, 10.0, size=20_000)
     spiral = np.column_stack([at * np.cos(at), at * np.sin(at)])
     rows = np.round(spiral + rng.normal(scale=0.35, size=spiral.shape), 2)
     files.append(folder / f"month_{month + 1:02}.parquet")
