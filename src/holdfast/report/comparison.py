@@ -10,6 +10,7 @@ from holdfast.report.inputs import HOLDFAST_METHODS, ComparedMethod, Inputs
 from holdfast.report.page import list_numbers, round_number
 from holdfast.stability import SensitivityResult, average_sensitivity, mean_cost
 from holdfast.stability.plan import repeat_seeds
+from holdfast.stability.run import limit_threads
 
 __all__ = ["MEASURE", "compare_methods", "count_fits", "list_interval", "measure_own"]
 __all__ += ["name_amount"]
@@ -156,7 +157,8 @@ def _largest_fraction(
     inputs: Inputs, method: ComparedMethod, rows: NDArray[np.float64]
 ) -> np.floating[Any]:
     """Return the fraction of the rows in the largest cluster, with the first random state."""
-    labels = np.asarray(method.clusterer.fit(rows, inputs.seed).cut(inputs.k))
+    with limit_threads():
+        labels = np.asarray(method.clusterer.fit(rows, inputs.seed).cut(inputs.k))
     largest: np.floating[Any] = np.unique(labels, return_counts=True)[1].max() / labels.size
     return largest
 

@@ -442,10 +442,11 @@ def cost_by_seed(
     adapted = as_clusterer(clusterer, max_clusters=max(ks))
     used = seeds if adapted.randomized else seeds[:1]
     costs = np.empty((len(seeds), len(ks)))
-    for i, seed in enumerate(used):
-        fitted = adapted.fit(X, seed)
-        known: dict[bytes, float] = {}  # nested cuts have most clusters in common
-        costs[i:] = [_cost_of_cut(X, np.asarray(fitted.cut(k)), known) for k in ks]
+    with limit_threads():
+        for i, seed in enumerate(used):
+            fitted = adapted.fit(X, seed)
+            known: dict[bytes, float] = {}  # nested cuts have most clusters in common
+            costs[i:] = [_cost_of_cut(X, np.asarray(fitted.cut(k)), known) for k in ks]
     return costs
 
 
