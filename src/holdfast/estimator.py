@@ -440,6 +440,7 @@ class HierarchicalKMedian(
             ids=vars(self).get("_ids") if include_rows else None,
             left=vars(self).get("_left") if include_rows else None,
             bound=vars(self).get("_bound", False),
+            least=vars(self).get("_least"),
         )
         return (
             record_of_held(record, self._held) if include_rows and "_held" in vars(self) else record
@@ -476,7 +477,8 @@ class HierarchicalKMedian(
         model.epsilon_ = record.parameters.get("epsilon", np.nan)
         model._n_features_out = given["n_clusters"]
         model.hierarchy_ = hierarchy
-        model._ids, model._left, model._bound = record.ids, record.left, record.bound
+        model._ids, model._left = record.ids, record.left
+        model._bound, model._least = record.bound, record.least
         if record.rows is not None:
             model._held, model._recipe = held_from_record(record), clone(model)
         if record.centers is not None:

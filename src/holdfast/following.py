@@ -37,6 +37,7 @@ class FollowedModel:
     _ids: NDArray[Any] | None
     _left: Left | None
     _bound: bool
+    _least: float | None
 
     @property
     def ids_(self) -> NDArray[Any] | None:
@@ -190,6 +191,7 @@ class FollowedModel:
             metric == "cosine",
             model.seed_,
             bool(vars(self).get("_bound", False)),
+            vars(self).get("_least"),
         )
 
     def _ids_of(self, X: ArrayLike, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
@@ -264,7 +266,8 @@ class FollowedModel:
         new.cluster_centers_ = np.asarray(rows[new.center_indices_], dtype=np.float64)
         new._n_features_out = k
         new._held, new._recipe = RowLog.from_fit(rows, weight), clone(new)
-        new._ids, new._left, new._bound = ids, found.left, found.report.budget_binds
+        new._ids, new._left = ids, found.left
+        new._bound, new._least = found.report.budget_binds, found.least
         new.moves_, new.events_, new.follow_ = found.moves, found.events, found.report
         result: Self = new
         return result

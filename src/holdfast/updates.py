@@ -50,7 +50,7 @@ class HeldRows(Protocol):
 RESULTS = ("hierarchy_", "labels_", "center_indices_", "cluster_centers_", "reach_")
 """The attributes that are computed from the rows."""
 
-FOLLOWED = ("reach_", "held_", "moves_", "events_", "follow_", "_ids", "_left", "_bound")
+FOLLOWED = ("reach_", "held_", "moves_", "events_", "follow_", "_ids", "_left", "_bound", "_least")
 """The attributes that belong to the rows of one fit."""
 
 

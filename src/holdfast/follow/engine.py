@@ -18,7 +18,7 @@ from holdfast.follow.report import FollowReport, Staleness, list_events, list_mo
 from holdfast.follow.rows import settle_rows
 from holdfast.follow.start import levels_of, place_rows, start_from
 from holdfast.follow.state import Floats, Ints, Levels, Numbers, Problem, Solution, Units, solve_as
-from holdfast.follow.structure import improve_structure
+from holdfast.follow.structure import improve_structure, retire_names
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.model import Naming
 from holdfast.rows.ids import MOST_REMEMBERED, Left, find_ids
@@ -45,6 +45,8 @@ class Yesterday:
     seed : int
     bound : bool
         Whether a budget has held rows back.
+    least : float or None
+        By how much a change of structure must lower J; None if that has to be found.
     """
 
     hierarchy: Hierarchy
@@ -55,6 +57,7 @@ class Yesterday:
     spherical: bool
     seed: int
     bound: bool = False
+    least: float | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class Followed:
     events: NDArray[Any]
     report: FollowReport
     left: Left | None
+    least: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +94,7 @@ class _Today:
     first_row: Ints
     ids: NDArray[Any] | None
     is_same: bool  # rows and weights are those of yesterday
+    least: float  # by how much a change of structure must lower J
 
 
 def follow_rows(
@@ -116,6 +121,7 @@ def follow_rows(
     problem, levels, leaf = start_from(
         today.units, before, leaf, price=price, limit=limit, seed=yesterday.seed
     )
+    problem = replace(problem, least=today.least)
     start = solve_as(problem, levels, leaf)
     outcome = _decide(today, before, problem, start, options, fit)
     finish = _Finish(yesterday, today, before, problem, rows)
@@ -151,6 +157,7 @@ def _decide(
         return _Outcome(fresh, price, fresh.cost, False, parent=fitted.parent)
     if not today.is_same:
         found = improve_structure(problem, settle_rows(problem, start))
+        found = retire_names(problem, found)
     fresh_cost = unknown
     if options.tolerance is not None:
         fitted = fit()
@@ -186,7 +193,9 @@ def _match(
     own = None if ids is None else ids[numbers]
     leaf = yesterday.hierarchy.cut(before.sizes[-1])
     was = collect_table(yesterday.rows, yesterday.weight, yesterday.spherical, yesterday.seed)
-    old, latent = was.key, latent_gains(was, leaf, before, price, yesterday.bound)
+    old, latent, least = was.key, np.zeros(leaf.size), 0.0
+    if not yesterday.bound:  # a budget that held rows back says nothing about their reasons
+        latent, least = latent_gains(was, leaf, before, price, yesterday.least)
     mass = table.weight if table.weight.size else np.ones(numbers.size, dtype=np.int64)
     known = np.ones(leaf.size) if yesterday.weight is None else yesterday.weight
     if yesterday.ids is not None and own is not None:
@@ -206,7 +215,7 @@ def _match(
     )
     same = same_weight and gone.size == 0 and not match.changed.any()
     units, of_row, lead = group_units(table, match)
-    return _Today(table, numbers, match, units, of_row, numbers[lead], own, same)
+    return _Today(table, numbers, match, units, of_row, numbers[lead], own, same, least)
 
 
 def _remember(yesterday: Yesterday, before: Levels, match: Match, who: NDArray[Any]) -> Match:
@@ -319,7 +328,10 @@ class _Finish:
             n_left=int(today.match.left.size),
         )
         left = _who_left(self.yesterday, today, before)
-        return Followed(build, moves, self.events(found), report, left)
+        # What a fit left undone is no reason to change structure, until structure changes anyway.
+        same = np.array_equal(before.path, named.path) and np.array_equal(before.names, named.names)
+        least = today.least if same else 0.0
+        return Followed(build, moves, self.events(found), report, left, least)
 
     def moves(self, was: tuple[Levels, Numbers], found: Solution) -> NDArray[Any]:
         """List who moves from one assignment to another."""

@@ -12,6 +12,7 @@ from holdfast.centers.keyed_table import Table
 from holdfast.follow.match import Match, group_units
 from holdfast.follow.rows import Wishes
 from holdfast.follow.state import Floats, Levels, Numbers, Problem, solve_as
+from holdfast.follow.structure import latent_fall
 
 __all__ = ["latent_gains"]
 
@@ -19,15 +20,24 @@ MARGIN = 1.25
 """How much more a move must pay than yesterday; what changes by chance is less."""
 
 
-def latent_gains(table: Table, leaf: Numbers, levels: Levels, price: float, bound: bool) -> Floats:
+def latent_gains(
+    table: Table, leaf: Numbers, levels: Levels, price: float, least: float | None
+) -> tuple[Floats, float]:
     """Measure what yesterday's rows would have saved by moving, if that was more than the price.
 
-    In parts of the sum over levels of relative costs, times the weight of all rows and a margin. 0
-    for all rows if a budget held them back: that they did not move yesterday was no choice.
+    Parameters
+    ----------
+    least : float or None
+        By how much a change of structure must lower J, if that is known.
+
+    Returns
+    -------
+    latent : ndarray of shape (n_rows,), dtype float64
+        In parts of the sum over levels of relative costs, times the weight of all rows.
+    least : float
+        The same for a change of structure, in parts of J.
     """
     n = table.rows.shape[0]
-    if bound:
-        return np.zeros(n)
     mass = table.weight if table.weight.size else np.ones(n, dtype=np.int64)
     nobody = np.zeros(n, dtype=np.bool_)
     match = Match(leaf, mass, nobody, np.empty(0, dtype=np.int64), nobody, np.zeros(n))
@@ -42,5 +52,9 @@ def latent_gains(table: Table, leaf: Numbers, levels: Levels, price: float, boun
     wishes.update(found)
     away = (levels.path[wishes.best] != levels.path[units.origin]).sum(axis=1)
     saved = np.where(away > 0, wishes.gain * problem.total + price * away, 0.0)
-    latent: Floats = (MARGIN * saved)[of_row]
-    return latent
+    latent: Floats = MARGIN * saved
+    if least is None:
+        units = replace(units, inertia=latent / problem.total)
+        problem = replace(problem, units=units)
+        least = MARGIN * latent_fall(problem, solve_as(problem, levels, units.origin))
+    return latent[of_row], least

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from holdfast._machine.threads import share_parts
 from holdfast.centers.choose import ancestors_among
+from holdfast.follow.ideas import Ideas
 from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Units, solve_as
-from holdfast.follow.structure import Ideas, split_leaf
+from holdfast.follow.structure import split_leaf
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy._kernels import nearest_leaves
 
@@ -103,7 +104,7 @@ def _refill(problem: Problem, levels: Levels, leaf: Numbers, slot: int) -> tuple
         moved = solve_as(problem, *tried).moved
         if problem.limit is None or (moved <= problem.limit).all():
             return tried
-    if not parts:
+    if single is None and not parts:
         raise ValueError(
             f"X must have at least as many distinct rows as there are clusters, "
             f"{levels.sizes[-1]}; got fewer. Follow fewer levels."

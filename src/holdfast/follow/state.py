@@ -184,6 +184,8 @@ class Problem:
     limit : int or None
         The weight that may have another name than yesterday, at each level.
     seed : int
+    least : float
+        By how much a change of structure must lower J.
     """
 
     units: Units
@@ -192,6 +194,7 @@ class Problem:
     price: Floats
     limit: int | None
     seed: int
+    least: float = 0.0
 
     @cached_property
     def total(self) -> int:

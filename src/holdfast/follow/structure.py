@@ -4,62 +4,24 @@ Ideas are rated on a sample, the members of each leaf with the smallest keys. Th
 each followed by *Rows*: on a keyed sample of all units first if there are many, then on all of them.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
-from holdfast.centers._means_kernels import find_bounds, sides_of
-from holdfast.centers.keyed_table import Table
-from holdfast.centers.proposals import Proposer
-from holdfast.follow._kernels import cost_to_point
+from holdfast.centers._means_kernels import sides_of
+from holdfast.follow.ideas import Idea, Ideas, kept_by
 from holdfast.follow.rows import settle_rows
 from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Solution, solve_as
 
-__all__ = ["Idea", "Ideas", "improve_structure", "split_leaf"]
+__all__ = ["improve_structure", "latent_fall", "retire_names", "split_leaf"]
 
 TRIES = 10  # ideas that are tried before structure is left as it is
 VERIFIED = 2  # ideas that pay on the sample and are tried on all units
-WORTH_A_TRY = 0.02  # by how much J may rise before rows have settled
-PAIRED = 6  # merges and splits of a level that are combined
 STEPS = 64  # changes at most
 LEAST = 1e-4  # of J, that a change must save
-NEIGHBORS = 6  # clusters that an idea considers for each cluster
-LEAF_SAMPLE = 1024  # members of a leaf that rate ideas
-SPLIT_SAMPLE = 4096  # members of a leaf that propose its split
 TRIAL = 1 << 14  # units on which ideas are tried before all
-
-
-@dataclass(frozen=True)
-class Idea:
-    """A change of structure, and by how much J would rise without *Rows*.
-
-    Attributes
-    ----------
-    rise : float
-    level : int
-    child, parent : int
-        A cluster and its new parent; -1 for a merge and a split.
-    merged : tuple of int
-        Two siblings, the first of which remains.
-    split : int
-        The cluster that is split.
-    plane : ndarray of shape (2, n_features) or None
-        How a leaf is split: those on the far side leave.
-    leaves : tuple of int
-        How a cluster above the leaves is split: these leave.
-    """
-
-    rise: float
-    level: int
-    child: int = -1
-    parent: int = -1
-    merged: tuple[int, int] = (-1, -1)
-    split: int = -1
-    plane: Floats | None = None
-    leaves: tuple[int, ...] = ()
 
 
 def improve_structure(problem: Problem, start: Solution) -> Solution:
@@ -106,7 +68,8 @@ def _try(problem: Problem, found: Solution, idea: Idea) -> Solution | None:
     if problem.limit is not None and (after.moved > problem.limit).any():
         return None
     after = settle_rows(problem, after)
-    return after if after.value < found.value - LEAST * len(problem.ref) else None
+    least = max(LEAST * len(problem.ref), problem.least)
+    return after if after.value < found.value - least else None
 
 
 def _apply(problem: Problem, found: Solution, idea: Idea) -> tuple[Levels, Numbers] | None:
@@ -120,7 +83,8 @@ def _apply(problem: Problem, found: Solution, idea: Idea) -> tuple[Levels, Numbe
     a, b = idea.merged
     names[a] = _better_name(problem, found, level, a, b)
     if level < len(levels.sizes) - 1:
-        path[levels.path[:, level] == b, level] = a
+        onto = int(np.flatnonzero(levels.path[:, level] == a)[0])
+        path[levels.path[:, level] == b, : level + 1] = levels.path[onto, : level + 1]
         return _part_clusters(problem, found, replace(levels, path=path, names=names), leaf, idea)
     first = levels.offsets[level]
     leaf = np.where(leaf == b - first, np.int32(a - first), leaf)
@@ -169,6 +133,9 @@ def split_leaf(
     more = (int(kept[go].sum()), int(units.weight[members[go]].sum()))
     if more > (int(kept[~go].sum()), int(units.weight[members[~go]].sum())):
         go = ~go
+    go = _affordable(problem, levels, leaf, members, go, slot)
+    if not go.any():
+        return None
     leaf = leaf.copy()
     leaf[members[go]] = slot
     path, names = levels.path.copy(), levels.names.copy()
@@ -178,9 +145,40 @@ def split_leaf(
     return replace(levels, path=path, names=names), leaf
 
 
+def _affordable(
+    problem: Problem,
+    levels: Levels,
+    leaf: Numbers,
+    members: Numbers,
+    go: NDArray[np.bool_],
+    slot: int,
+) -> NDArray[np.bool_]:
+    """Of those that leave a leaf, the ones that the budget allows: who saves most goes first.
+
+    The others can follow in later releases.
+    """
+    if problem.limit is None:
+        return go
+    units, last = problem.units, len(levels.sizes) - 1
+    moved = problem.moved(levels, problem.flow(leaf, levels.sizes[-1], units.counted))[last]
+    origin, parted = units.origin[members], leaf.copy()
+    at_home = problem.home(levels)[origin, last] == levels.path[leaf[members], last]
+    spent = np.where((origin >= 0) & at_home, units.counted[members], 0)
+    parted[members[go]] = slot
+    points = units.means(*units.sums(parted, levels.sizes[-1]))
+    rows, saving = units.rows[members], np.zeros(members.size)
+    for column, near, far in zip(rows.T, points[leaf[members[0]]], points[slot], strict=True):
+        saving += (column - near) ** 2 - (column - far) ** 2
+    order = np.flatnonzero(go)[np.lexsort((units.key[members[go]], -saving[go]))]
+    within = np.cumsum(spent[order]) <= problem.limit - moved
+    allowed = np.zeros(go.size, dtype=np.bool_)
+    allowed[order[within | (spent[order] == 0)]] = True
+    return allowed
+
+
 def _better_name(problem: Problem, found: Solution, level: int, a: int, b: int) -> np.int64:
     """Of two clusters that merge, the name that more rows keep."""
-    kept = _kept_by(problem, found, level)
+    kept = kept_by(problem, found, level)
     both = kept[[a, b]] + 0
     stays_a, stays_b = int(both[:, a].sum()), int(both[:, b].sum())
     names = found.levels.names
@@ -190,14 +188,36 @@ def _better_name(problem: Problem, found: Solution, level: int, a: int, b: int) 
     return np.int64(names[a] if stays_a > stays_b else names[b])
 
 
-def _kept_by(problem: Problem, found: Solution, level: int) -> NDArray[np.int64]:
-    """Sum the pulled weight in each cluster, by the cluster that has its name of yesterday at that level."""
-    levels, size = found.levels, found.levels.offsets[-1]
-    home = problem.home(levels)[:, level]
-    table = np.zeros((size, size), dtype=np.int64)
-    for y in np.flatnonzero(home >= 0).tolist():
-        np.add.at(table[:, home[y]], levels.path[:, level], found.flow[y])
-    return table
+def retire_names(problem: Problem, found: Solution) -> Solution:
+    """Take the name from a cluster that is another one now: hardly a row of yesterday is in it.
+
+    Fewer than a tenth of the rows that had the name, and of those that have it. They count as
+    moved, so that names stay where the budget does not allow it.
+    """
+    levels = found.levels
+    for level in range(len(levels.sizes)):
+        kept = kept_by(problem, found, level)
+        for c in range(*levels.offsets[level : level + 2]):
+            stays, had = int(kept[c, c]), int(kept[:, c].sum())
+            rare = 10 * stays < had and 10 * stays < int(found.weights[c])
+            if levels.names[c] == NEW or not rare:
+                continue
+            names = found.levels.names.copy()
+            names[c] = NEW
+            after = solve_as(problem, replace(found.levels, names=names), found.leaf)
+            if problem.limit is None or (after.moved <= problem.limit).all():
+                found = after
+    return found
+
+
+def latent_fall(problem: Problem, start: Solution) -> float:
+    """By how much the best change of structure would lower J; on a sample if there are many units."""
+    trial = _trial_of(problem)
+    if trial is not None:
+        problem, start = trial, solve_as(trial, start.levels, _first(trial, start))
+    start = settle_rows(problem, start)
+    better = _best_that_pays(problem, None, start)
+    return 0.0 if better is None else start.value - better.value
 
 
 def _trial_of(problem: Problem) -> Problem | None:
@@ -215,170 +235,3 @@ def _trial_of(problem: Problem) -> Problem | None:
 def _first(trial: Problem, found: Solution) -> Numbers:
     leaf: Numbers = found.leaf[: trial.units.rows.shape[0]]
     return leaf
-
-
-class Ideas:
-    """Rates ideas on the members of each leaf with the smallest keys."""
-
-    def __init__(self, problem: Problem, found: Solution) -> None:
-        self.problem, self.found = problem, found
-        levels, units = found.levels, problem.units
-        self.levels, self.units = levels, units
-        order = np.argsort(found.leaf.astype(np.int16 if levels.sizes[-1] < 1 << 15 else np.int32),
-                           kind="stable")  # fmt: skip
-        ends = np.cumsum(np.bincount(found.leaf, minlength=levels.sizes[-1]))
-        starts = ends - np.bincount(found.leaf, minlength=levels.sizes[-1])
-        self.members = [order[a:b][:SPLIT_SAMPLE] for a, b in zip(starts, ends, strict=True)]
-        chosen = [some[:LEAF_SAMPLE] for some in self.members]
-        self.stops = np.cumsum([some.size for some in chosen])
-        picked = np.concatenate(chosen)
-        self.rows = np.ascontiguousarray(units.rows[picked])
-        self.weight = np.empty(picked.size)
-        leaf_weight = found.weights[levels.offsets[-2] :]
-        for q, some in enumerate(chosen):
-            known = units.weight[some]
-            part = slice(self.stops[q] - some.size, self.stops[q])
-            self.weight[part] = known * (float(leaf_weight[q]) / max(float(known.sum()), 1.0))
-        self.leaf_sums = found.sums[levels.offsets[-2] :]
-        self.leaf_weights = leaf_weight
-        self.home = problem.home(levels)
-
-    def all(self) -> Iterator[Idea]:
-        """All ideas that pay, or nearly."""
-        for level in range(len(self.levels.sizes)):
-            if level > 0:
-                yield from self.new_parents(level)
-            yield from self.exchanges(level)
-
-    def cost_of(self, leaves: NDArray[np.int64]) -> float:
-        """Cost of a cluster of these leaves, estimated."""
-        point = self.units.means(
-            self.leaf_sums[leaves].sum(axis=0)[None, :],
-            self.leaf_weights[leaves].sum(keepdims=True),
-        )
-        total = 0.0
-        for q in leaves.tolist():
-            start = 0 if q == 0 else self.stops[q - 1]
-            total += cost_to_point(
-                self.rows, self.weight, start, self.stops[q], point, 0, self.units.spherical
-            )
-        return total
-
-    def leaves_of(self, level: int, c: int) -> NDArray[np.int64]:
-        """Leaves of a cluster."""
-        return np.flatnonzero(self.levels.path[:, level] == c)
-
-    def neighbors(self, c: int, others: NDArray[np.int64]) -> list[int]:
-        """Find the nearest of other clusters."""
-        squares = np.array([float(((self.found.points[c] - self.found.points[o]) ** 2).sum())
-                            for o in others.tolist()])  # fmt: skip
-        return [int(o) for o in others[np.argsort(squares, kind="stable")[:NEIGHBORS]]]
-
-    def away_rise(self, change: int, level: int) -> float:
-        """Price the weight that leaves its home, as a part of J."""
-        return float(self.problem.price[level]) * change / self.problem.total
-
-    def new_parents(self, level: int) -> Iterator[Idea]:
-        """Clusters of that level under another cluster of the level above."""
-        levels, ref = self.levels, self.problem.ref
-        parents = np.unique(levels.path[:, level - 1])
-        for c in range(levels.offsets[level], levels.offsets[level + 1]):
-            below = self.leaves_of(level, c)
-            p = int(levels.path[below[0], level - 1])
-            if np.unique(levels.path[levels.path[:, level - 1] == p, level]).size < 2:
-                continue
-            for other in self.neighbors(c, parents[parents != p]):
-                onto = levels.path[self.leaves_of(level - 1, other)[0]]
-                rise = 0.0
-                for m in range(level):
-                    a, b = int(levels.path[below[0], m]), int(onto[m])
-                    if a == b:
-                        continue
-                    old, new = self.leaves_of(m, a), self.leaves_of(m, b)
-                    rest = np.setdiff1d(old, below)
-                    if rest.size == 0:
-                        rise = np.inf
-                        break
-                    after = self.cost_of(rest) + self.cost_of(np.union1d(new, below))
-                    rise += (after - self.cost_of(old) - self.cost_of(new)) / ref[m]
-                    flow = self.found.flow[:, below].sum(axis=1)
-                    left, came = (int(flow[self.home[:, m] == c].sum()) for c in (a, b))
-                    rise += self.away_rise(left - came, m)
-                if rise < WORTH_A_TRY:
-                    yield Idea(rise, level, child=c, parent=other)
-
-    def exchanges(self, level: int) -> Iterator[Idea]:
-        """Two siblings merge and another cluster of the level is split."""
-        merges = sorted(self.merges(level))[:PAIRED]
-        splits = sorted(self.splits(level), key=lambda split: split.rise)[:PAIRED]
-        for rise, a, b in merges:
-            for split in splits:
-                if split.split not in (a, b) and rise + split.rise < WORTH_A_TRY:
-                    yield replace(split, rise=rise + split.rise, merged=(a, b))
-
-    def merges(self, level: int) -> Iterator[tuple[float, int, int]]:
-        """Pairs of siblings, and by how much J rises if they merge."""
-        levels = self.levels
-        parent = levels.above(level)
-        kept = _kept_by(self.problem, self.found, level)
-        first = levels.offsets[level]
-        for a in range(first, levels.offsets[level + 1]):
-            siblings = first + np.flatnonzero(parent == parent[a - first])
-            for b in self.neighbors(a, siblings[siblings > a]):
-                pair = self.leaves_of(level, a), self.leaves_of(level, b)
-                rise = self.cost_of(np.concatenate(pair)) - sum(map(self.cost_of, pair))
-                stays = max(kept[a, a] + kept[b, a], kept[a, b] + kept[b, b])
-                away = self.away_rise(int(kept[a, a] + kept[b, b] - stays), level)
-                yield rise / self.problem.ref[level] + away, a, b
-
-    def splits(self, level: int) -> Iterator[Idea]:
-        """Clusters of that level in two parts."""
-        if level == len(self.levels.sizes) - 1:
-            yield from self.split_leaves()
-            return
-        for c in range(self.levels.offsets[level], self.levels.offsets[level + 1]):
-            below = self.leaves_of(level, c)
-            children = np.unique(self.levels.path[below, level + 1])
-            if children.size < 2:
-                continue
-            own = self.found.flow[self.home[:, level] == c].sum(axis=0)
-            whole = self.cost_of(below)
-            for child in children[: 1 if children.size == 2 else None]:
-                go = self.leaves_of(level + 1, int(child))
-                stay = np.setdiff1d(below, go)
-                rise = self.cost_of(go) + self.cost_of(stay) - whole
-                away = self.away_rise(int(min(own[go].sum(), own[stay].sum())), level)
-                yield Idea(
-                    rise / self.problem.ref[level] + away, level, split=c, leaves=tuple(go.tolist())
-                )
-
-    def split_leaves(self) -> Iterator[Idea]:
-        """Leaves, each split between two means as in a fit."""
-        units, last = self.units, len(self.levels.sizes) - 1
-        table = Table(
-            read_only(units.rows), 0, read_only(units.weight), 1.0, units.key, units.spherical
-        )
-        proposer = Proposer(table, 0.0, self.problem.seed)
-        for q, some in enumerate(self.members):
-            if some.size < 2:
-                continue
-            members = some.astype(np.int32)
-            low, high = np.full(proposer.d, np.inf), np.full(proposer.d, -np.inf)
-            find_bounds(read_only(units.rows[members]), 1.0, low, high)
-            part = proposer.survey(members, low, high)
-            proposal = proposer.propose(members, part, proposer.pool_of(members)).proposal
-            if proposal is None:
-                continue
-            stretch = float(self.leaf_weights[q]) / float(units.weight[members].sum())
-            c = self.levels.offsets[last] + q
-            origin = units.origin[members]
-            own = (origin >= 0) & (self.home[origin, last] == c)
-            kept = np.where(own, units.pulled[members], 0)
-            fewer = min(int(kept[proposal.moves].sum()), int(kept[~proposal.moves].sum()))
-            rise = -proposal.gain * stretch / self.problem.ref[last]
-            yield Idea(
-                rise + self.away_rise(round(fewer * stretch), last),
-                last,
-                split=c,
-                plane=proposal.plane,
-            )

@@ -83,6 +83,8 @@ class ModelRecord:
         Rows that left while the model was followed.
     bound : bool
         Whether a budget has held rows back.
+    least : float or None
+        For a model that follows another one: by how much a change of structure must pay.
     """
 
     hierarchy: Hierarchy
@@ -97,6 +99,7 @@ class ModelRecord:
     ids: NDArray[Any] | None = None
     left: Left | None = None
     bound: bool = False
+    least: float | None = None
 
 
 def write_model(path: str | os.PathLike[str], model: ModelRecord) -> None:
@@ -133,6 +136,8 @@ def model_to_arrays(model: ModelRecord) -> tuple[dict[str, Any], dict[str, NDArr
         stored |= named
     if model.bound:
         record["bound"] = True
+    if model.least is not None:
+        record["least"] = float(model.least)
     if model.left is not None:
         kind, named = pack_ids(model.left.ids, "left")
         record["left"] = {"ids": kind, "level": model.left.level}
@@ -211,7 +216,14 @@ def model_from_arrays(
         ids=None if ids is None else check_unique(unpack_ids(ids, arrays, hierarchy.n_rows)),
         left=None if metadata.get("left") is None else _read_left(metadata, arrays),
         bound=metadata.get("bound", False) is True,
+        least=_check_least(metadata.get("least")),
     )
+
+
+def _check_least(least: Any) -> float | None:
+    if least is not None and not (type(least) is float and 0.0 <= least < math.inf):
+        raise ValueError("what a change must pay is not a finite, non-negative number")
+    return least
 
 
 def _read_left(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Left:
