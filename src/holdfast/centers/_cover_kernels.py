@@ -109,7 +109,7 @@ def top_above(node, nodes, state):
     return top
 
 
-@writing_kernel
+@inner_kernel
 def take(leaf, t, threshold, nodes, state, now):
     """Make `leaf` center t: cover the path above it, so that the siblings on the path become tops.
 

@@ -39,7 +39,7 @@ _CLOCK = np.uint64(1)
 _COIN = np.uint64(2)
 _SPLIT = np.uint64(3)
 _DELAY = np.uint64(4)
-_AHEAD = 8  # arrivals to prefetch: the number of rounds that one memory access takes
+_AHEAD = 5  # arrivals between two prefetches: the number of rounds that a memory access takes
 
 
 @inner_kernel
@@ -200,15 +200,24 @@ def mark_heavy(passed, threshold, rank, nodes, state):
 
 
 @inner_kernel
-def look_ahead(leaf, leaf_key, nodes, state):
-    """Prefetch what a race needs of a leaf that arrives soon; its parent is next to it."""
-    prefetch(leaf_key, leaf)
-    prefetch(state, 2 * leaf)
-    prefetch(nodes, 2 * leaf)
-    prefetch(nodes, min(2 * leaf + 1, nodes.size - 1))
+def look_ahead(arrived, queue, leaf_key, nodes, state):
+    """Prefetch what a race needs of the leaves that arrive soon, and what is above those before."""
+    if arrived + 3 * _AHEAD < queue.size:
+        leaf = np.int64(queue[arrived + 3 * _AHEAD])
+        prefetch(leaf_key, leaf)
+        prefetch(state, 2 * leaf)
+        prefetch(nodes, 2 * leaf)
+        p = np.int64(nodes[2 * np.int64(queue[arrived + 2 * _AHEAD])]["parent"])
+        if p >= 0:
+            prefetch(nodes, p)
+        p = np.int64(nodes[2 * np.int64(queue[arrived + _AHEAD])]["parent"])
+        if p >= 0 and state[p] != COVERED:
+            p = np.int64(nodes[p]["parent"])
+            if p >= 0:
+                prefetch(nodes, p)
 
 
-@writing_kernel
+@inner_kernel
 def race(
     t, most, temperature, threshold, root, race_key, coordinates, splits, place, leaf_key, queue,
     times, nodes, state, now, looked, heap, late,
@@ -241,8 +250,7 @@ def race(
             arrival, leaf = times[arrived], np.int64(queue[arrived])
         if leaf >= 0:
             look_above(leaf, nodes, looked, now)
-            if arrived + _AHEAD < queue.size:
-                look_ahead(np.int64(queue[arrived + _AHEAD]), leaf_key, nodes, state)
+            look_ahead(arrived, queue, leaf_key, nodes, state)
         if arrival - now[0]["clock"] >= earliest and heavy_leaf < 0:
             heavy_leaf, heavy_time, deficit = search_heavy(
                 root, heavy_time, most, temperature, t, coordinates, splits, place, nodes, state,

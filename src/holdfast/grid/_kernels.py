@@ -4,6 +4,7 @@ import numpy as np
 
 from holdfast._machine._hash_kernels import combine
 from holdfast._machine.jit import inner_kernel, kernel, writing_kernel
+from holdfast._machine.prefetch import prefetch
 
 __all__ = [
     "column_bounds",
@@ -23,6 +24,7 @@ _ZERO = np.uint64(0)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _FRACTION = np.int64((1 << 52) - 1)
 _HIDDEN = np.int64(1 << 52)
+_AHEAD = 16  # rows to prefetch
 SMALL = 24  # segments up to this size are sorted by insertion
 DIMENSION_BITS = 25  # a split is one 32-bit integer: 6 bits above, at most 2^25 dimensions
 
@@ -181,7 +183,14 @@ def _insertion_sort(coordinates, order, lo, hi):
     for i in range(lo + 1, hi):
         row = order[i]
         k = i
-        while k > lo and precedes(coordinates[row], coordinates[order[k - 1]]):
+        while k > lo:
+            most, where = _ZERO, 0
+            for j in range(coordinates.shape[1]):
+                x = coordinates[row, j] ^ coordinates[order[k - 1], j]
+                if most < x and most < (most ^ x):  # as in first_difference
+                    most, where = x, j
+            if most == _ZERO or coordinates[row, where] > coordinates[order[k - 1], where]:
+                break
             order[k] = order[k - 1]
             k -= 1
         order[k] = row
@@ -239,24 +248,31 @@ def sort_rows(coordinates, order, order_out, keys, keys_out, starts, differ, bit
 
 
 @writing_kernel
-def gather_leaves(coordinates, order, keys, start, stop, leaves, splits, key):
+def gather_leaves(words, order, keys, start, stop, leaves, splits, key):
     """Put the rows ``order[start:stop]`` into place, with their keys, and compare neighbors.
 
     ``splits[i]`` tells where row i of the order first differs from row i + 1: the number of bits
-    above, times 2^25, plus the dimension; -1 for equal rows. Splits further up are smaller.
+    above, times 2^25, plus the dimension; -1 for equal rows. Splits further up are smaller. `words`
+    are the coordinates of all rows, one after the other.
     """
-    d = coordinates.shape[1]
+    d = leaves.shape[1]
     for i in range(start, stop):
-        row = order[i]
+        soon = np.int64(order[min(i + _AHEAD, stop - 1)])
+        prefetch(words, soon * d)
+        prefetch(keys, soon)
+        row, before = np.int64(order[i]), np.int64(order[i - 1 if i > 0 else 0])
         key[i] = keys[row]
+        most, where = _ZERO, 0
         for j in range(d):
-            leaves[i, j] = coordinates[row, j]
+            word = words[row * d + j]
+            leaves[i, j] = word
+            x = word ^ words[before * d + j]
+            if most < x and most < (most ^ x):  # as in first_difference
+                most, where = x, j
         if i > 0:
-            before = coordinates[order[i - 1]] if i == start else leaves[i - 1]
-            differ, where = first_difference(before, leaves[i])
             splits[i - 1] = -1
-            if differ != _ZERO:
-                splits[i - 1] = ((63 - highest_bit(differ)) << DIMENSION_BITS) | where
+            if most != _ZERO:
+                splits[i - 1] = ((63 - highest_bit(most)) << DIMENSION_BITS) | where
 
 
 @kernel

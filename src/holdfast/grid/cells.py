@@ -1,7 +1,9 @@
 """Rows -> leaves: the occupied cells at the depth of the grid, in Z-order, with weights and keys."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,12 @@ from holdfast.grid._kernels import (
 from holdfast.grid.place import Grid
 
 __all__ = ["Cells", "collect_cells", "row_keys", "to_fixed_point", "z_order"]
+
+Allocate = Callable[[Any, Any], NDArray[Any]]
+"""Called like ``np.empty(shape, dtype)``."""
+
+ROOM = 8
+"""Words of 64 bits that the nodes of the tree take for each leaf."""
 
 MAX_ROWS = 1 << 30
 """Maximum number of rows; 32-bit integers number the nodes, two per row."""
@@ -47,6 +55,9 @@ class Cells:
         A power of two; 1 for rows without weights.
     n_merged : int
         Number of rows that differ from the first row of their leaf but share its cell.
+    room : list of ndarray
+        Memory that sorting has used and that the first tree takes for its nodes: a process gets new
+        memory at the speed of sorting.
     """
 
     coordinates: NDArray[np.uint64]
@@ -57,6 +68,7 @@ class Cells:
     given_weight: NDArray[np.float64] | None
     weight_unit: float
     n_merged: int
+    room: list[NDArray[np.uint64]] = field(default_factory=list)
 
     @property
     def n_leaves(self) -> int:
@@ -95,8 +107,8 @@ def collect_cells(
 ) -> Cells:
     """Sort rows by cell and merge rows that share a cell at the depth of the grid.
 
-    Takes O(n d) time and 28 + 16 d bytes of memory per row for data without adversarial structure.
-    Needs at most 64 d / 12 passes over the rows for any data.
+    Takes O(n d) time and 80 + 8 d bytes of memory per row (16 + 8 d without `room`) for data without
+    adversarial structure. Needs at most 64 d / 12 passes over the rows for any data.
 
     Parameters
     ----------
@@ -109,9 +121,12 @@ def collect_cells(
             f"X has {X.shape[0]} rows; at most {MAX_ROWS} are supported. Fit a sample of the rows, "
             "or use fit_chunks."
         )
-    coordinates = grid.locate(X)
-    order = z_order(coordinates)
-    leaves, splits, key = _gather(coordinates, order, row_keys(X, seed))
+    room = np.empty(ROOM * (X.shape[0] + 1), dtype=np.uint64)
+    room = room[-room.ctypes.data % 64 // 8 :]  # a leaf and the next split are one cache line
+    lend = _lend_parts_of(room)
+    coordinates = grid.locate(X, lend)
+    order = z_order(coordinates, lend)
+    leaves, splits, key = _gather(coordinates, order, row_keys(X, seed, allocate=lend))
     del coordinates
     begins, n_merged = None, 0
     if splits.size and splits.min() < 0:
@@ -124,7 +139,7 @@ def collect_cells(
             order[begins[leaf] : begins[leaf + 1]] = rows[np.lexsort(X[rows].T[::-1])]
         n_merged = int(count_merged(read_only(X), order, begins).sum()) if merged.any() else 0
         key = row_keys(X, seed)[order[begins[:-1]]]
-    cells = Cells(leaves, splits, key, order, begins, None, 1.0, n_merged)
+    cells = Cells(leaves, splits, key, order, begins, None, 1.0, n_merged, [room])
     if weight is None:
         return cells
     weight, unit = to_fixed_point(weight)
@@ -132,29 +147,53 @@ def collect_cells(
     return replace(cells, given_weight=total, weight_unit=unit)
 
 
-def z_order(coordinates: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Sort rows in Z-order, and equal rows by row number."""
+def _lend_parts_of(room: NDArray[np.uint64]) -> Allocate:
+    """Allocate arrays in `room`, one after the other, and elsewhere if it is full."""
+    used = 0
+
+    def lend(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        nonlocal used
+        array: NDArray[Any] = np.empty(shape, dtype)
+        size = -(-array.nbytes // 8)
+        if used + size <= room.size:
+            part = room[used : used + size].view(dtype)
+            array = part[: array.size].reshape(array.shape)
+            used += size
+        return array
+
+    return lend
+
+
+def z_order(coordinates: NDArray[np.uint64], allocate: Allocate = np.empty) -> NDArray[np.int32]:
+    """Sort rows in Z-order, and equal rows by row number; `allocate` gives temporary memory."""
     n, d = coordinates.shape
     # Arrays that NumPy allocates use large pages; arrays allocated in kernels do not.
-    order, order_out = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    order, order_out = np.empty(n, dtype=np.int32), allocate(n, np.int32)
     swapped = sort_rows(
         coordinates,
         order,
         order_out,
-        np.empty(n, dtype=np.uint32),
-        np.empty(n, dtype=np.uint32),
+        allocate(n, np.uint32),
+        allocate(n, np.uint32),
         np.empty((1 << 11) + 1, dtype=np.int64),
         np.empty(d, dtype=np.uint64),
         np.empty(32, dtype=np.uint64),  # a key has 32 bits
         np.empty(32, dtype=np.int64),
         np.empty((n // SMALL + 2, 2), dtype=np.int64),  # segments waiting are longer than SMALL
     )
-    return order_out if swapped else order
+    if not swapped:
+        return order
+    if allocate is np.empty:
+        return order_out
+    order[:] = order_out
+    return order
 
 
-def row_keys(X: NDArray[np.float64], seed: int, exponent: int = 0) -> NDArray[np.uint64]:
+def row_keys(
+    X: NDArray[np.float64], seed: int, exponent: int = 0, allocate: Allocate = np.empty
+) -> NDArray[np.uint64]:
     """Hash the seed and the content of each row, where the content is `X` times ``2**exponent``."""
-    keys = np.empty(X.shape[0], dtype=np.uint64)
+    keys: NDArray[np.uint64] = allocate(X.shape[0], np.uint64)
     rows, key = read_only(X), purpose_key(seed, "row")
     factors = np.ldexp(1.0, [exponent // 2, exponent - exponent // 2])  # a single one may overflow
     share_rows(X.shape[0], lambda part: content_keys(rows[part], factors, key, keys[part]))
@@ -170,7 +209,7 @@ def _gather(
     share_rows(
         order.size,
         lambda part: gather_leaves(
-            coordinates, order, keys, part.start, part.stop, leaves, splits, key
+            coordinates.reshape(-1), order, keys, part.start, part.stop, leaves, splits, key
         ),
     )
     return leaves, splits, key

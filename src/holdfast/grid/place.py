@@ -6,6 +6,7 @@ at every scale. Only the level of the root depends on the other rows.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,7 +88,9 @@ class Grid:
         except OverflowError:
             return math.inf
 
-    def locate(self, X: NDArray[np.float64]) -> NDArray[np.uint64]:
+    def locate(
+        self, X: NDArray[np.float64], allocate: Callable[[Any, Any], NDArray[Any]] = np.empty
+    ) -> NDArray[np.uint64]:
         """Compute the coordinates of rows that lie in the root cells.
 
         Returns
@@ -97,7 +100,7 @@ class Grid:
             side ``s_R / 2**l``. Two rows share a cell of side ``2**(b - 63) s_R`` if and only if no
             bit ``>= b`` of any coordinate differs.
         """
-        words = self._words(X, self.root_exponent - DEPTH)
+        words = self._words(X, self.root_exponent - DEPTH, allocate)
         words -= self.anchor << np.uint64(DEPTH)
         return words
 
@@ -127,9 +130,14 @@ class Grid:
         """
         return self._words(X, exponent)
 
-    def _words(self, X: NDArray[np.float64], low: int) -> NDArray[np.uint64]:
+    def _words(
+        self,
+        X: NDArray[np.float64],
+        low: int,
+        allocate: Callable[[Any, Any], NDArray[Any]] = np.empty,
+    ) -> NDArray[np.uint64]:
         """64 bits of each scaled and shifted coordinate, from weight ``2**low`` upwards."""
-        words = np.empty(X.shape, dtype=np.uint64)
+        words: NDArray[np.uint64] = allocate(X.shape, np.uint64)
         shift, rows = self._shift_words(low), read_only(X)
         share_rows(
             X.shape[0],

@@ -122,9 +122,18 @@ class Tree:
         return keys
 
 
+def _make_room(cells: Cells) -> NDArray[np.void]:
+    """Allocate the nodes, in the room that sorting the rows has left unless it is much too large."""
+    n_nodes = 2 * cells.n_leaves - 1
+    room = cells.room.pop() if cells.room else np.empty(0, dtype=np.uint64)
+    if room.nbytes > 4 * n_nodes * _NODE.itemsize or room.nbytes < n_nodes * _NODE.itemsize:
+        return np.empty(n_nodes, dtype=_NODE)
+    return np.asarray(room[: n_nodes * (_NODE.itemsize // 8)].view(_NODE))
+
+
 def build_tree(cells: Cells, grid: Grid, seed: int) -> Tree:
     """Build the tree of the cells in O(n d) time, for any depth."""
-    nodes = np.empty(2 * cells.n_leaves - 1, dtype=_NODE)
+    nodes = _make_room(cells)
     open_splits = np.empty(cells.n_leaves, dtype=np.int32)  # of which a tree's depth is used
     alike = cells.begins is None and cells.given_weight is None
     weight = np.ones(1) if alike else cells.weight
