@@ -1,3 +1,4 @@
+import inspect
 import json
 import subprocess
 import sys
@@ -30,3 +31,17 @@ def test_public_name_is_reachable_and_listed(name):
 def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = holdfast.no_such_name
+
+
+@pytest.mark.parametrize("name", holdfast.__all__)
+def test_signatures_read_well_in_help(name):
+    """Annotations are shown by their names, not by what these stand for."""
+    found = getattr(holdfast, name)
+    members = vars(found).values() if inspect.isclass(found) else ()
+    functions = [found, *(member for member in members if inspect.isfunction(member))]
+    for function in functions:
+        if not callable(function) or getattr(function, "__name__", "").startswith("_"):
+            continue
+        shown = str(inspect.signature(function))
+        assert "numpy._typing" not in shown
+        assert "collections.abc" not in shown

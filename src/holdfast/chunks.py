@@ -4,6 +4,8 @@ One way: `tables` (read in parts) -> `rows` (one sketch) -> the estimator, which
 once -> labels in a second pass.
 """
 
+from __future__ import annotations  # short names in help()
+
 import os
 from collections.abc import Iterable, Iterator
 from numbers import Integral

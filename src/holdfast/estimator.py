@@ -1,5 +1,7 @@
 """HierarchicalKMedian, the scikit-learn estimator: validates, then calls the pipeline."""
 
+from __future__ import annotations  # short names in help()
+
 import os
 from numbers import Integral
 from typing import Any, Literal, Self

@@ -1,5 +1,7 @@
 """Follow a fitted model to today's rows: ids, parameters and results of `follow`."""
 
+from __future__ import annotations  # short names in help()
+
 import contextlib
 import math
 from collections.abc import Callable, Iterable

@@ -1,5 +1,7 @@
 """Add and remove rows with `partial_fit` and `forget`; results are computed on first use."""
 
+from __future__ import annotations  # short names in help()
+
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar, overload
@@ -34,13 +36,13 @@ class HeldRows(Protocol):
     def extent(self) -> Extent | None:
         """What determines the position of the grid, if not the rows of `content`."""
 
-    def add(self, sketch: Sketch) -> "HeldRows":
+    def add(self, sketch: Sketch) -> HeldRows:
         """Add rows."""
 
-    def remove(self, sketch: Sketch) -> "HeldRows":
+    def remove(self, sketch: Sketch) -> HeldRows:
         """Remove rows, all of which must be present."""
 
-    def settle(self) -> "HeldRows":
+    def settle(self) -> HeldRows:
         """Apply pending changes; call this before `content`."""
 
     def content(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,5 +1,7 @@
 """The protocol that every clusterer follows."""
 
+from __future__ import annotations  # short names in help()
+
 from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike, NDArray

@@ -1,5 +1,7 @@
 """Partitions -> sketches on the workers -> one merged sketch -> hierarchy."""
 
+from __future__ import annotations  # short names in help()
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

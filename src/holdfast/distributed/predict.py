@@ -1,5 +1,7 @@
 """A fitted model and partitions -> lazy labels with the same partitions."""
 
+from __future__ import annotations  # short names in help()
+
 import os
 from collections.abc import Iterable
 from typing import Any

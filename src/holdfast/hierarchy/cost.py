@@ -1,5 +1,7 @@
 """The k-median cost in the distances of the data."""
 
+from __future__ import annotations  # short names in help()
+
 from typing import Literal
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The releases of one segmentation in one folder: appended, never rewritten, and asked."""
 
+from __future__ import annotations  # short names in help()
+
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -91,7 +93,7 @@ class Lineage:
 
     def append(
         self,
-        model: "HierarchicalKMedian",
+        model: HierarchicalKMedian,
         *,
         label: str | None = None,
         time: str | None = None,
@@ -296,7 +298,7 @@ class Lineage:
         names = ("moved", "cost", "cost_of_staying", "fresh_cost", "fresh_moved")
         return self._table(lines, fields + [(name, "f8") for name in names])
 
-    def to_pandas(self, what: str = "clusters") -> "DataFrame":
+    def to_pandas(self, what: str = "clusters") -> DataFrame:
         """Return a table as a data frame. Needs pandas.
 
         Parameters
@@ -310,7 +312,7 @@ class Lineage:
 
         return pandas.DataFrame.from_records(getattr(self, what)())
 
-    def plot(self, level: int | None = None, ax: "Axes | None" = None) -> "Axes":
+    def plot(self, level: int | None = None, ax: Axes | None = None) -> Axes:
         """Draw the clusters of all releases beside each other, and who moved between them.
 
         Needs matplotlib.
@@ -332,7 +334,7 @@ class Lineage:
 
     def _compose(
         self,
-        model: "HierarchicalKMedian",
+        model: HierarchicalKMedian,
         last: Release | None,
         *,
         label: str,

@@ -1,5 +1,7 @@
 """build_report: rows -> inputs -> dictionary -> Report."""
 
+from __future__ import annotations  # short names in help()
+
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version

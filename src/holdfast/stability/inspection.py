@@ -1,5 +1,7 @@
 """Which rows a clustering depends on, and which clusters can be trusted."""
 
+from __future__ import annotations  # short names in help()
+
 import os
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,7 @@
 """Two clusterings of data that changed in between: which cluster is which, and what moved."""
 
+from __future__ import annotations  # short names in help()
+
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count

@@ -17,6 +17,8 @@ The label -1 is noise, as in scikit-learn: rows in no cluster. Noise is matched 
 row moves if it goes from a cluster to noise or back, and stays if it is noise on both sides.
 """
 
+from __future__ import annotations  # short names in help()
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,7 +77,7 @@ class Labels:
         """Number of codes that stand for clusters."""
         return self.count - self.noise
 
-    def __getitem__(self, rows: Counts) -> "Labels":
+    def __getitem__(self, rows: Counts) -> Labels:
         """Labels of some rows."""
         return Labels(self.codes[rows], self.count, self.noise)
 

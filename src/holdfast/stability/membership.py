@@ -1,5 +1,7 @@
 """How sure the cluster of each row is: the probability that it is in the same cluster next time."""
 
+from __future__ import annotations  # short names in help()
+
 from dataclasses import dataclass
 from typing import Any
 

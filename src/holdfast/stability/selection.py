@@ -1,5 +1,7 @@
 """Parameters chosen by stability: the number of clusters, and epsilon."""
 
+from __future__ import annotations  # short names in help()
+
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,7 +61,7 @@ class Suggestion:
         error: Numbers = self.result.standard_error[0]
         return error
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw movement against the number of clusters; needs matplotlib."""
         return draw_suggestion(self, ax)
 
@@ -207,7 +209,7 @@ class EpsilonSearch:
     measure: str
     message: str
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw both curves, the target and the choice; needs matplotlib."""
         return draw_search(self, ax)
 

@@ -4,6 +4,8 @@ The data flow of this package is in `average_sensitivity` and `measure_plan`: ar
 unperturbed fits -> trials -> result.
 """
 
+from __future__ import annotations  # short names in help()
+
 import os
 import warnings
 from collections.abc import Sequence

@@ -63,7 +63,8 @@ function drawFrame(size, ticks, position, spec) {
     "text",
     {
       class: "axis",
-      x: (MARGIN.left + right) / 2,
+      // Below the middle of the plot, or of the whole chart where a long label needs its width.
+      x: spec.x.label.length * 6 > right - MARGIN.left ? size.width / 2 : (MARGIN.left + right) / 2,
       y: size.height - 6,
       "text-anchor": "middle",
     },
