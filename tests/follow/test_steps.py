@@ -1,0 +1,77 @@
+"""The steps of following against their definition, and independent of threads."""
+
+import os
+
+import numpy as np
+import pytest
+from follow.series import blobs
+from oracles.naive_follow import Naive
+
+from holdfast import HierarchicalKMedian
+from holdfast.follow.rows import settle_rows
+from holdfast.follow.state import Levels, Problem, Units, solve_as
+
+PATHS = {0: ("a", 0), 1: ("a", 1), 2: ("b", 2), 3: ("b", 3), 4: ("b", 4)}
+LEVELS = Levels(
+    (2, 5),
+    np.array([[0, 2], [0, 3], [1, 4], [1, 5], [1, 6]], dtype=np.int32),
+    np.array([0, 1, 0, 1, 2, 3, 4]),
+)
+
+
+def make_units(rows, origin):
+    count = np.ones(rows.shape[0], dtype=np.int64)
+    known = np.where(origin >= 0, 1, 0)
+    key = np.arange(rows.shape[0], dtype=np.uint64)
+    return Units(
+        rows, count, key, origin.astype(np.int32), known, known, False, np.zeros(count.size)
+    )
+
+
+@pytest.mark.parametrize("limit", [None, 0, 3, 10])
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_settle_as_defined(seed, limit):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-(1 << 20), 1 << 20, size=(60, 3)) / (1 << 20)
+    origin = np.concatenate((np.arange(5), rng.integers(-1, 5, size=55)))
+    start = np.where(origin >= 0, origin, rng.integers(0, 5, size=60))
+    price = [0.0, 0.1, 0.25, 1.0][seed % 4]
+    naive = Naive(rows, [None if y < 0 else int(y) for y in origin], PATHS, price, limit)
+    expected = naive.settle(start.tolist())
+    known = LEVELS.names[LEVELS.path]
+    units = make_units(rows, origin)
+    problem = Problem(units, known, np.ones(2), np.full(2, price), limit, 0)
+    cost = solve_as(problem, LEVELS, start.astype(np.int32)).cost
+    problem = Problem(units, known, cost, np.full(2, price), limit, 0)
+    found = settle_rows(problem, solve_as(problem, LEVELS, start.astype(np.int32)))
+    assert found.leaf.tolist() == expected
+    assert found.value == pytest.approx(naive.objective(expected), rel=1e-12)
+    assert found.moved.tolist() == naive.moved(expected)
+
+
+def test_following_lowers_the_objective():
+    rows = blobs(21)
+    model = HierarchicalKMedian(4, max_centers=8).fit(rows, ids=np.arange(240))
+    later = rows + np.repeat([0.0, 2.5, 0.0], 80)[:, None]
+    after = model.follow(later, ids=np.arange(240), levels=(4, 8))
+    report = after.follow_
+    gained = np.sum(report.cost / report.cost_of_staying) + 0.25 * np.sum(report.moved)
+    assert 0 < np.sum(report.moved)
+    assert gained < 2.0
+
+
+def test_the_number_of_cores_changes_nothing(monkeypatch):
+    rows = blobs(22, n=9000, d=2)
+    later = rows + np.repeat([0.0, 0.25, 0.0], 3000)[:, None]
+    found = []
+    for cores in (1, 3):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        model = HierarchicalKMedian(4, max_centers=8).fit(rows, ids=np.arange(9000))
+        found.append(model.follow(later, ids=np.arange(9000), levels=(2, 4, 8)))
+    one, three = (model.hierarchy_ for model in found)
+    assert found[0].moves_.size > 0
+    assert np.array_equal(one.finest, three.finest)
+    assert np.array_equal(one.costs, three.costs)
+    assert np.array_equal(one.center_indices, three.center_indices)
+    assert np.array_equal(one.locator.points, three.locator.points)
+    assert np.array_equal(found[0].moves_, found[1].moves_)
