@@ -7,7 +7,7 @@ import numpy as np
 
 __all__ = ["explain_memory_error"]
 
-_BYTES_A_ROW = 200  # peak beyond the input; measured by benchmarks/growth.py
+_BYTES_A_ROW = 110  # peak beyond the input; measured by benchmarks/growth.py
 _BYTES_A_VALUE = 16  # coordinates, unsorted and sorted
 
 

@@ -153,13 +153,13 @@ def _lend_parts_of(room: NDArray[np.uint64]) -> Allocate:
 
     def lend(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
         nonlocal used
-        array: NDArray[Any] = np.empty(shape, dtype)
-        size = -(-array.nbytes // 8)
-        if used + size <= room.size:
-            part = room[used : used + size].view(dtype)
-            array = part[: array.size].reshape(array.shape)
-            used += size
-        return array
+        count = math.prod(shape) if isinstance(shape, tuple) else shape
+        size = -(-count * np.dtype(dtype).itemsize // 8)
+        if used + size > room.size:
+            return np.empty(shape, dtype)
+        part: NDArray[Any] = room[used : used + size].view(dtype)
+        used += size
+        return part[:count].reshape(shape)
 
     return lend
 
