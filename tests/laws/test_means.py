@@ -56,6 +56,7 @@ def sample_few(monkeypatch, sample=12, scored=7, candidates=5):
         monkeypatch.setattr(module, "SCORED", scored)
         monkeypatch.setattr(module, "SCORED_VALUES", 0)
         monkeypatch.setattr(module, "CANDIDATES", candidates)
+        monkeypatch.setattr(module, "CANDIDATE_VALUES", 0)
     monkeypatch.setattr(proposals, "_POOL", 2 * sample)
 
 
@@ -117,16 +118,16 @@ def first_draw(monkeypatch, X, spherical, seed):
 
     Without a preference (epsilon = inf) only keys decide over the draw, no mean and no cost.
     """
-    draw, seen = Proposer.draw_direction, []
+    draw, seen = Proposer.start_plane, []
 
-    def recorded(proposer, part, sample):
-        drawn, plane = draw(proposer, part, sample)
+    def recorded(proposer, part, sample, everybody):
+        drawn, plane = draw(proposer, part, sample, everybody)
         keys = proposer.table.key[sample.members].tolist()
         seen.append((keys, keys[drawn]))
         return drawn, plane
 
     with monkeypatch.context() as patched:
-        patched.setattr(Proposer, "draw_direction", recorded)
+        patched.setattr(Proposer, "start_plane", recorded)
         fit(X, epsilon=math.inf, k=2, seed=seed, spherical=spherical)
     return seen[0]
 

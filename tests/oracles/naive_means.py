@@ -14,20 +14,17 @@ from oracles.naive_medoids import Naive, uniforms
 from holdfast._machine.hash import purpose_key
 
 PROPOSE, CHOOSE = 1, 2
-SAMPLE, CANDIDATES, SAMPLE_SPLITS, SPLITS = 4096, 16, 32, 3
-AVERAGES, AVERAGED_VALUES = 8, 1 << 18
+SAMPLE, SAMPLE_SPLITS, SPLITS = 4096, 16, 3
+WHOLE_AVERAGES, WHOLE_SPLITS = 1, 8
+CANDIDATES, CANDIDATE_VALUES = 16, 1 << 19
+AVERAGES, AVERAGED_VALUES = 8, 1 << 21
 SCORED, SCORED_VALUES = 512, 1 << 17
 FOLDED, FINE = 16, 12
 
 
-def add_up(terms: np.ndarray) -> float:
-    """Terms of one row: in their order, or the upper half to the lower, and again."""
+def fold(terms) -> float:
+    """Add the upper half to the lower, and again."""
     terms = [float(term) for term in terms]
-    if len(terms) < FOLDED:
-        total = 0.0
-        for term in terms:
-            total += term
-        return total
     while len(terms) > 1:
         half = (len(terms) + 1) // 2
         upper = terms[half:] + [0.0] * (2 * half - len(terms))
@@ -35,17 +32,30 @@ def add_up(terms: np.ndarray) -> float:
     return terms[0]
 
 
+def add_in_order(terms) -> float:
+    total = 0.0
+    for term in terms:
+        total += float(term)
+    return total
+
+
+def add_up(terms: np.ndarray) -> float:
+    """Terms of one row among all: in their order, or by halves where there are many."""
+    return add_in_order(terms) if len(terms) < FOLDED else fold(terms)
+
+
 def is_far(row: np.ndarray, point: np.ndarray, normal: np.ndarray) -> bool:
     return add_up((row - point) * normal) > 0.0
 
 
-def power_below(value: float) -> float:
-    """The power of two that brings a positive number to [1/2, 1)."""
-    return math.ldexp(1.0, min(-math.frexp(value)[1], 1000))
+def normalize(vector: np.ndarray) -> np.ndarray:
+    """Scale by the power of two that brings the largest value to [1/2, 1)."""
+    most = float(np.abs(vector).max())
+    return vector * math.ldexp(1.0, min(-math.frexp(most)[1], 1000)) if most > 0.0 else vector
 
 
 def to_length_one(point: np.ndarray) -> np.ndarray:
-    length = math.sqrt(add_up(point * point))
+    length = math.sqrt(add_in_order(point * point))
     return point / length if length > 0.0 else point
 
 
@@ -136,10 +146,11 @@ class Means:
         """Means of two sides, the plane half way between them, turned away from the anchor."""
         means = [self.mean(near, low, high), self.mean(far, low, high)]
         a, b = map(to_length_one, means) if self.spherical else means
-        point, normal = 0.5 * a + 0.5 * b, b - a
-        if np.abs(normal).max() > 0.0:
-            normal = normal * power_below(float(np.abs(normal).max()))
-        return point, -normal if is_far(anchor, point, normal) else normal
+        point, normal = 0.5 * a + 0.5 * b, normalize(b - a)
+        return point, self.turn_away(point, normal, anchor)
+
+    def turn_away(self, point, normal, anchor):
+        return -normal if is_far(anchor, point, normal) else normal
 
     def settle(self, members, plane, low, high, anchor, most: int):
         """The last plane that has members on both sides, and its far side; None if none has."""
@@ -166,40 +177,61 @@ class Means:
         ]
         return rows, total
 
-    def draw_direction(self, cluster: Cluster, rows, total, stretch: float):
-        """Draw a candidate by what its direction tells apart; average it over the sample."""
-        centered = [(self.points[i] - cluster.mean) * stretch for i in rows]
-        score = np.zeros(min(CANDIDATES, len(rows)))
-        scored = list(zip(centered, total, strict=True))[
-            : max(SCORED, SCORED_VALUES // cluster.mean.size)
-        ]
-        squares = 0.0
-        for difference, times in scored:
-            squares += times * add_up(difference * difference)
+    def draw_candidate(self, cluster: Cluster, rows, total, centered):
+        """Draw a candidate by what its direction tells apart."""
+        d = cluster.mean.size
+        scored = centered[: max(SCORED, SCORED_VALUES // d)]
+        score = np.zeros(min(len(rows), max(CANDIDATES, CANDIDATE_VALUES // scored.size)))
+        times = np.array(total[: len(scored)], float)
+        squares = fold(times * [add_in_order(row * row) for row in scored])
         for c in range(score.size):
-            sums, sizes = [0.0, 0.0], [0.0, 0.0]
-            for difference, times in scored:
-                along = add_up(difference * centered[c])
-                sums[along > 0.0] += times * along
-                sizes[along > 0.0] += times
-            if min(sizes) > 0.0:
-                between = sums[0] * sums[0] / sizes[0] + sums[1] * sums[1] / sizes[1]
-                between -= (sums[0] + sums[1]) ** 2 / (sizes[0] + sizes[1])
-                length = add_up(centered[c] * centered[c])
-                score[c] = min(max(between / length / squares, 0.0), 1.0)
+            along = times * [add_in_order(row * centered[c]) for row in scored]
+            far = along > 0.0
+            if not 0.0 < times[far].sum() < times.sum():
+                continue
+            sums = fold(np.minimum(along, 0.0)), fold(np.maximum(along, 0.0))
+            between = sums[0] * sums[0] / times[~far].sum() + sums[1] * sums[1] / times[far].sum()
+            between -= (sums[0] + sums[1]) * (sums[0] + sums[1]) / times.sum()
+            length = add_in_order(centered[c] * centered[c])
+            score[c] = min(max(between / length / squares, 0.0), 1.0)
         if not (score > 0.0).any():
             return None
         gain = cluster.cost * (1.0 - np.sqrt(1.0 - score))
         keys, weight = self.keys[rows[: score.size]], np.array(total[: score.size], float)
-        heat = self.heat(0, cluster.cost - gain.max())
-        drawn = race(keys, PROPOSE, gain, weight, score > 0.0, heat)
-        direction = centered[drawn] * power_below(float(np.abs(centered[drawn]).max() or 1.0))
-        for _ in range(max(1, min(AVERAGES, AVERAGED_VALUES // (len(rows) * direction.size)))):
-            average = np.zeros(direction.size)
-            for difference, times in zip(centered, total, strict=True):
-                average += times * add_up(difference * direction) * difference
-            direction = average * power_below(float(np.abs(average).max() or 1.0))
-        return keys[drawn], direction
+        return race(
+            keys, PROPOSE, gain, weight, score > 0.0, self.heat(0, cluster.cost - gain.max())
+        )
+
+    def settle_sample(self, mean, total, centered, stretch: float, direction, everybody: bool):
+        """Average a direction over the sample; let the plane across it settle there."""
+        times, everything = np.array(total, float), float(sum(total))
+
+        def add_members(factors):
+            return np.array([fold(factors * column) for column in centered.T])
+
+        direction = normalize(direction)
+        averages, splits = max(1, min(AVERAGES, AVERAGED_VALUES // centered.size)), SAMPLE_SPLITS
+        if everybody:
+            averages, splits = WHOLE_AVERAGES, WHOLE_SPLITS
+        for _ in range(averages):
+            along = np.array([add_in_order(row * direction) for row in centered])
+            direction = normalize(add_members(along * times))
+        middle, settled, before = np.zeros(direction.size), None, None
+        for _ in range(splits):
+            threshold = add_in_order(middle * direction)
+            far = np.array([add_in_order(row * direction) > threshold for row in centered])
+            moved = float(times[far].sum())
+            if not 0.0 < moved < everything:
+                return settled
+            settled = mean + middle / stretch, direction
+            if before is not None and (far == before).all():
+                return settled
+            before, sums = far, add_members(np.where(far, times, 0.0))
+            ends = [(add_members(times) - sums) / (everything - moved), sums / moved]
+            if self.spherical:
+                ends = [(to_length_one(mean + end / stretch) - mean) * stretch for end in ends]
+            middle, direction = 0.5 * ends[0] + 0.5 * ends[1], normalize(ends[1] - ends[0])
+        return settled
 
     def propose(self, cluster: Cluster) -> None:
         members, anchor = cluster.members, self.points[cluster.center]
@@ -207,22 +239,20 @@ class Means:
         if not (low < high).any():
             return
         rows, total = self.locations(members)
+        everybody = len(rows) <= SAMPLE
         rows, total = rows[:SAMPLE], total[:SAMPLE]
         exponent = self.extent(low, high)
+        stretch = math.ldexp(1.0, -exponent)
+        centered = (self.points[rows] - cluster.mean) * stretch
         key, settled = self.keys[cluster.center], None
-        drawn = self.draw_direction(cluster, rows, total, math.ldexp(1.0, -exponent))
+        drawn = self.draw_candidate(cluster, rows, total, centered)
         if drawn is not None:
-            key, normal = drawn
-            if is_far(anchor, cluster.mean, normal):
-                normal = -normal
-            start = (cluster.mean, normal)
-            sample = Means.__new__(Means)
-            sample.__dict__ = {**self.__dict__, "weight": list(self.weight)}
-            for i, times in zip(rows, total, strict=True):
-                sample.weight[i] = times
-            settled = sample.settle(rows, start, low, high, anchor, SAMPLE_SPLITS)
-            if settled is not None:
-                settled = self.settle(members, settled[0], low, high, anchor, SPLITS)
+            given = (cluster.mean, total, centered, stretch, centered[drawn], everybody)
+            plane = self.settle_sample(*given)
+            if plane is not None:
+                key = self.keys[rows[drawn]]
+                plane = plane[0], self.turn_away(*plane, anchor)
+                settled = self.settle(members, plane, low, high, anchor, 1 if everybody else SPLITS)
         if settled is None:
             j = int(np.argmax(high - low))
             axis = np.zeros(low.size)

@@ -48,7 +48,10 @@ def _compile(function: Callable[..., Any], **options: bool) -> Callable[..., Any
         return np.errstate(over="ignore")(function)
     njit: Any = numba.njit  # its annotations leave out some options
     try:
-        compiled: Callable[..., Any] = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+        # Checks for divisions by zero would cost time and hinder other optimizations.
+        compiled: Callable[..., Any] = njit(
+            nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options
+        )(function)
     except RuntimeError:  # no folder for the cache
         return _compile(function, **{**options, "cache": False})
     return compiled

@@ -1,40 +1,46 @@
-"""One pass over members each: the side of a plane, sums of coordinates, distances to a mean.
+"""Splits between means: directions on a sample, then one pass over all members for each step.
 
-Rows are read where they are and in their own precision: 32-bit values are widened one at a time.
-Every number that a pass adds up over rows is an integer, so that no order of rows, parts or threads
-matters. What is added up within one row has a fixed order: column by column, or by halves.
+The sample is copied, column by column, and centered. All other rows are read where they are and in
+their own precision: 32-bit values are widened one at a time.
+
+Every number that a pass adds up over all members is an integer, so that no order of rows, parts or
+threads matters. Sums over the sample run in the order of keys: the upper half is added to the lower,
+and again. What is added up within one row has a fixed order too.
+
+Rows are processed in blocks: a call for each row would take longer than the work on a short row.
 """
 
 import math
 
 import numpy as np
 
-from holdfast._machine.jit import inner_kernel, kernel
-from holdfast.centers._distance_kernels import add_product, in_units
+from holdfast._machine.jit import inner_kernel, writing_kernel
+from holdfast._machine.prefetch import prefetch
+from holdfast.centers._distance_kernels import in_units
 
 __all__ = [
-    "average_direction",
-    "find_bounds",
     "locate_by_planes",
     "measure_sides",
-    "plane_between",
     "score_directions",
-    "settle_pair",
+    "settle_sample",
     "sides_of",
     "split_members",
     "to_directions",
-    "turn_away",
 ]
 
 COST_UNIT = 2.0**-50  # of the extent of a cluster
-FOLDED = 16  # columns from which terms are added by halves
+FOLDED = 16  # columns from which the terms of a row are added by halves
+BLOCK = 128  # rows
+AHEAD = 12  # rows between the one that is read and the one that is requested
+HALF = np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
 
 
 @inner_kernel
 def fold(terms, count):
     """Sum of the first terms, changed on the way: the upper half is added to the lower, and again.
 
-    Each of these additions runs over many columns at once.
+    Each of these additions runs over many terms at once.
     """
     while count > 1:
         half = (count + 1) // 2
@@ -45,95 +51,227 @@ def fold(terms, count):
 
 
 @inner_kernel
-def project(rows, i, factor, points, a, normals, b, terms):
-    """Inner product of ``rows[i] * factor - points[a]`` and ``normals[b]``.
+def normalize(vector):
+    """Scale by a power of two, so that products with it neither overflow nor underflow."""
+    most = 0.0
+    for j in range(vector.size):
+        most = max(most, abs(vector[j]))
+    if most > 0.0:
+        stretch = math.ldexp(1.0, min(-math.frexp(most)[1], 1000))
+        for j in range(vector.size):
+            vector[j] *= stretch
 
-    Tables come with the number of a row: a view of the row costs more than a short row itself.
+
+@inner_kernel
+def center_columns(rows, factor, members, mean, stretch, columns):
+    """Write ``(rows[members] * factor - mean) * stretch``, column by column.
+
+    Four columns at a time, so that each part of a row is read once and written to few places.
     """
-    d = rows.shape[1]
-    if d < FOLDED:
-        total = 0.0
+    d = mean.size
+    for j in range(0, d - 3, 4):
+        a, b, c, e = mean[j], mean[j + 1], mean[j + 2], mean[j + 3]
+        for p in range(members.size):
+            i = np.uint32(members[p])
+            columns[j, p] = (rows[i, j] * factor - a) * stretch
+            columns[j + 1, p] = (rows[i, j + 1] * factor - b) * stretch
+            columns[j + 2, p] = (rows[i, j + 2] * factor - c) * stretch
+            columns[j + 3, p] = (rows[i, j + 3] * factor - e) * stretch
+    for j in range(d - d % 4, d):
+        for p in range(members.size):
+            columns[j, p] = (rows[np.uint32(members[p]), j] * factor - mean[j]) * stretch
+
+
+@inner_kernel
+def project_columns(columns, size, direction, along):
+    """Inner products of the first members with a direction, added column by column."""
+    for p in range(size):
+        along[p] = 0.0
+    for j in range(direction.size):
+        value = direction[j]
+        for p in range(size):
+            along[p] += columns[j, p] * value
+
+
+@inner_kernel
+def add_columns(columns, times, terms, sums):
+    """Add up the members, so many times each, by halves."""
+    for j in range(sums.size):
+        for p in range(times.size):
+            terms[p] = columns[j, p] * times[p]
+        sums[j] = fold(terms, times.size)
+
+
+@writing_kernel
+def score_directions(
+    rows, factor, members, weight, mean, stretch, count, size, room, direction, columns, score
+):
+    """How much of the squared distances to the mean each candidate's direction tells apart.
+
+    Copies the members, centered, to `columns`. The direction of a candidate, one of the first
+    `count`, leads from the mean to it. The first `size` members are split by the plane through the
+    mean; the score is the sum of squares between the two sides along the direction, as a fraction
+    of all. `room` has three lines as long as the sample; `direction` has a value for each column.
+    """
+    center_columns(rows, factor, members, mean, stretch, columns)
+    along, near, far = room[0], room[1], room[2]
+    for p in range(size):
+        along[p] = 0.0
+    for j in range(mean.size):
+        for p in range(size):
+            along[p] += columns[j, p] * columns[j, p]
+    everything = 0.0
+    for p in range(size):
+        times = weight[p] if weight.size > 0 else 1
+        near[p] = along[p] * times
+        everything += times
+    squares = fold(near, size)
+    for c in range(count):
+        length = 0.0
+        for j in range(mean.size):
+            direction[j] = columns[j, c]
+            length += direction[j] * direction[j]
+        project_columns(columns, size, direction, along)
+        moved = 0.0
+        for p in range(size):
+            times = weight[p] if weight.size > 0 else 1
+            value = along[p] * times
+            near[p], far[p] = min(value, 0.0), max(value, 0.0)
+            moved += times if value > 0.0 else 0
+        score[c] = 0.0
+        if 0.0 < moved < everything:
+            low, high, stayed = fold(near, size), fold(far, size), everything - moved
+            between = low * low / stayed + high * high / moved
+            between -= (low + high) * (low + high) / everything
+            score[c] = min(max(between / length / squares, 0.0), 1.0)
+
+
+@writing_kernel
+def settle_sample(
+    columns, weight, mean, stretch, spherical, chosen, averages, splits, room, lines, plane
+):
+    """From the direction of a candidate to a plane that settles on the sample.
+
+    The direction is averaged over the sample, by how far each member lies along it: so many steps
+    of the power iteration. Many candidates lead to nearly the same direction. The plane across it
+    starts at the mean. Members are split by it, and it moves half way between the means of the two
+    sides: until no member changes sides, or after so many splits. Where a side would be empty, the
+    plane before decides. For the cosine distance the plane moves half way between the directions
+    of the two means. `room` has three lines as long as the sample, `lines` five of the columns.
+
+    Returns
+    -------
+    Whether the first plane had members on both sides.
+    """
+    d, size = columns.shape
+    along, times, terms = room[0], room[1], room[2]
+    direction, middle, total, sums = lines[0], lines[1], lines[2], lines[3:5]
+    everything, threshold = 0.0, 0.0
+    # One loop for weights, averages and splits, so that what they share is compiled once.
+    for step in range(-averages - 1, splits):
+        moved, changed = 0.0, False
+        if step >= -averages:
+            project_columns(columns, size, direction, along)
+        for p in range(size):
+            own = np.float64(weight[p]) if weight.size > 0 else 1.0
+            if step < -averages:
+                everything += own
+            elif step < 0:
+                own *= along[p]
+            else:
+                own = own if along[p] > threshold else 0.0
+                changed |= step == 0 or own != times[p]
+                moved += own
+            times[p] = own
+        if step >= 0:
+            if not 0.0 < moved < everything:
+                return step > 0
+            for j in range(d):
+                plane[0, j], plane[1, j] = mean[j] + middle[j] / stretch, direction[j]
+            if not changed or step == splits - 1:
+                return True
+        add_columns(columns, times, terms, sums[1])
+        if step >= 0:
+            for j in range(d):
+                sums[0, j] = (total[j] - sums[1, j]) / (everything - moved)
+                sums[1, j] = sums[1, j] / moved
+            if spherical:
+                move_to_sphere(sums, mean, stretch)
         for j in range(d):
-            total += (rows[i, j] * factor - points[a, j]) * normals[b, j]
-        return total
-    for j in range(d):
-        terms[j] = (rows[i, j] * factor - points[a, j]) * normals[b, j]
-    return fold(terms, d)
-
-
-@inner_kernel
-def dot(a, table, c, terms):
-    """Inner product of `a` and ``table[c]``, in the order of `project`."""
-    d = a.size
-    if d < FOLDED:
-        total = 0.0
+            if step < -averages:
+                total[j], direction[j], middle[j] = sums[1, j], columns[j, chosen], 0.0
+            elif step < 0:
+                direction[j] = sums[1, j]
+            else:
+                middle[j] = 0.5 * sums[0, j] + 0.5 * sums[1, j]
+                direction[j] = sums[1, j] - sums[0, j]
+        normalize(direction)
+        threshold = 0.0
         for j in range(d):
-            total += a[j] * table[c, j]
-        return total
-    for j in range(d):
-        terms[j] = a[j] * table[c, j]
-    return fold(terms, d)
+            threshold += middle[j] * direction[j]
+    return True
 
 
 @inner_kernel
-def square(a, terms):
-    """Sum of squares, in the order of `project`."""
-    d = a.size
-    if d < FOLDED:
-        total = 0.0
-        for j in range(d):
-            total += a[j] * a[j]
-        return total
-    for j in range(d):
-        terms[j] = a[j] * a[j]
-    return fold(terms, d)
+def move_to_sphere(points, mean, stretch):
+    """Scale centered points to length 1 around the origin, and center them again."""
+    for s in range(points.shape[0]):
+        length = 0.0
+        for j in range(points.shape[1]):
+            points[s, j] = mean[j] + points[s, j] / stretch
+            length += points[s, j] * points[s, j]
+        length = math.sqrt(length)
+        for j in range(points.shape[1]):
+            value = points[s, j] / length if length > 0.0 else points[s, j]
+            points[s, j] = (value - mean[j]) * stretch
+
+
+@writing_kernel
+def to_directions(points):
+    """Scale points to length 1; the origin stays."""
+    for s in range(points.shape[0]):
+        length = 0.0
+        for j in range(points.shape[1]):
+            length += points[s, j] * points[s, j]
+        length = math.sqrt(length)
+        for j in range(points.shape[1]):
+            points[s, j] = points[s, j] / length if length > 0.0 else points[s, j]
 
 
 @inner_kernel
-def center_row(rows, i, factor, points, s, stretch, out):
-    """Write ``(rows[i] * factor - points[s]) * stretch``."""
-    for j in range(out.size):
-        out[j] = (rows[i, j] * factor - points[s, j]) * stretch
+def project_members(rows, flat, factor, members, start, stop, plane, terms, along):
+    """Inner products of ``rows[members] * factor - plane[0]`` with ``plane[1]``, from start to stop.
+
+    Terms are added column by column, or by halves where there are many.
+    """
+    d, last = rows.shape[1], members.size - 1
+    for p in range(start, stop):
+        ahead = np.int64(members[min(p + AHEAD, last)]) * d
+        prefetch(flat, ahead)
+        prefetch(flat, ahead + d - 1)
+        i = np.uint32(members[p])
+        if d < FOLDED:
+            total = 0.0
+            for j in range(d):
+                total += (rows[i, j] * factor - plane[0, j]) * plane[1, j]
+            along[p - start] = total
+        else:
+            for j in range(d):
+                terms[j] = (rows[i, j] * factor - plane[0, j]) * plane[1, j]
+            along[p - start] = fold(terms, d)
 
 
-@inner_kernel
-def add_row(rows, i, factor, grid, times, sums, s):
-    """Add a row, rounded to whole steps of the cluster's grid, to ``sums[s]``."""
-    if times == 1:
-        for j in range(rows.shape[1]):
-            steps = (rows[i, j] * factor - grid[0, j]) * grid[1, j] + 0.5
-            sums[s, j] += np.int64(np.int32(steps))
-    else:
-        for j in range(rows.shape[1]):
-            steps = (rows[i, j] * factor - grid[0, j]) * grid[1, j] + 0.5
-            sums[s, j] += times * np.int64(np.int32(steps))
-
-
-@inner_kernel
-def weight_at(weight, p):
-    """Weight of a member; no weights are ones."""
-    return weight[p] if weight.size > 0 else np.int64(1)
-
-
-@kernel
-def find_bounds(rows, factor, low, high):
-    """Least and largest value of each column."""
-    for i in range(rows.shape[0]):
-        for j in range(low.size):
-            value = rows[i, j] * factor
-            low[j] = min(low[j], value)
-            high[j] = max(high[j], value)
-
-
-@kernel
-def split_members(rows, factor, members, weight, plane, grid, both, side, sums):
+@writing_kernel
+def split_members(rows, flat, factor, members, weight, plane, grid, both, room, side, sums):
     """Which members lie on the far side of a plane, and the sums of their coordinates.
 
     Parameters
     ----------
+    flat : the values of all rows, one row after the other
     plane : a point on it, and the normal that points to the far side
     grid : low ends and steps per unit of the columns
     both : whether to add up the members on the near side too
+    room : two lines, at least as long as a row and as a block
     side : before and after
     sums : near side, far side; added to
 
@@ -141,261 +279,116 @@ def split_members(rows, factor, members, weight, plane, grid, both, side, sums):
     -------
     Weight on the far side, and how many members have changed sides.
     """
-    moved, changed, terms = np.int64(0), 0, np.empty(rows.shape[1])
-    for p in range(members.size):
-        i = np.int64(members[p])
-        far = project(rows, i, factor, plane, 0, plane, 1, terms) > 0.0
-        if far != side[p]:
-            changed += 1
+    d, terms, along = rows.shape[1], room[0], room[1]
+    moved, changed = np.int64(0), 0
+    every = both or d < FOLDED  # in few columns a branch costs more than it saves
+    for start in range(0, members.size, BLOCK):
+        stop = min(start + BLOCK, members.size)
+        project_members(rows, flat, factor, members, start, stop, plane, terms, along)
+        for p in range(start, stop):
+            i, far = np.uint32(members[p]), along[p - start] > 0.0
+            times = weight[p] if weight.size > 0 else np.int64(1)
+            changed += far != side[p]
             side[p] = far
-        if far or both:
-            times = weight_at(weight, p)
-            add_row(rows, i, factor, grid, times, sums, 1 if far else 0)
-            if far:
-                moved += times
+            moved += times if far else 0
+            if every or far:
+                s = 1 if far else 0
+                for j in range(d):
+                    steps = (rows[i, j] * factor - grid[0, j]) * grid[1, j] + 0.5
+                    sums[s, j] += times * np.int64(np.int32(steps))
     return moved, changed
 
 
-@kernel
-def plane_between(rows, factor, center, sums, weights, grid, spherical, means, plane):
-    """Means of both sides from their sums, and the plane half way between them.
-
-    The row `center` is brought to the near side: the sides change names where it is not. For the
-    cosine distance the plane lies half way between the directions of the means. Returns whether
-    the sides have changed names.
-    """
-    d = rows.shape[1]
-    for s in range(2):
-        for j in range(d):
-            means[s, j] = grid[0, j]
-            if grid[1, j] > 0.0:
-                means[s, j] += np.float64(sums[s, j]) / np.float64(weights[s]) / grid[1, j]
-    ends = means
-    if spherical:
-        ends = np.empty((2, d))
-        copy_rows(means, ends)
-        to_directions(ends)
-    for j in range(d):
-        plane[0, j] = 0.5 * ends[0, j] + 0.5 * ends[1, j]
-        plane[1, j] = ends[1, j] - ends[0, j]
-    normalize(plane, 1)
-    if not turn_away(rows, factor, center, plane):
-        return False
-    swap_rows(means)
-    return True
+@writing_kernel
+def sides_of(rows, flat, factor, members, plane, room, side):
+    """Which members lie on the far side of a plane, as `split_members` finds them."""
+    for start in range(0, members.size, BLOCK):
+        stop = min(start + BLOCK, members.size)
+        project_members(rows, flat, factor, members, start, stop, plane, room[0], room[1])
+        for p in range(start, stop):
+            side[p] = room[1, p - start] > 0.0
 
 
-@kernel
-def turn_away(rows, factor, center, plane):
-    """Turn a plane so that its far side is not that of a row; return whether it was."""
-    if not project(rows, center, factor, plane, 0, plane, 1, np.empty(rows.shape[1])) > 0.0:
-        return False
-    for j in range(rows.shape[1]):
-        plane[1, j] = -plane[1, j]
-    return True
-
-
-@kernel
-def to_directions(points):
-    """Scale points to length 1; the origin stays."""
-    d = points.shape[1]
-    point, terms = np.empty(d), np.empty(d)
-    for s in range(points.shape[0]):
-        for j in range(d):
-            point[j] = points[s, j]
-        length = math.sqrt(square(point, terms))
-        for j in range(d):
-            points[s, j] = point[j] / length if length > 0.0 else point[j]
-
-
-@kernel
-def settle_pair(
-    rows, factor, members, weight, grid, spherical, center, most_splits, plane, means, side
-):
-    """Split by a plane, move it half way between the means of the sides, repeat.
-
-    Until no member changes sides, or after `most_splits` splits. Where a side would be empty, the
-    plane before decides. Leaves the last plane that split the members in `plane`, the sides in
-    `side`, the means of these sides in `means`.
-
-    Returns
-    -------
-    Whether the plane had members on both sides at all.
-    """
-    d = rows.shape[1]
-    total, sums, weights = np.zeros(d, np.int64), np.zeros((2, d), np.int64), np.zeros(2, np.int64)
-    before, following = np.empty((2, d)), np.empty((2, d))
-    everybody = np.int64(0)
-    for p in range(members.size):
-        everybody += weight_at(weight, p)
-    step, reverted = 0, False
-    while True:
-        for j in range(d):
-            sums[0, j] = sums[1, j] = 0
-        weights[1], changed = split_members(
-            rows, factor, members, weight, plane, grid, step == 0, side, sums
-        )
-        weights[0] = everybody - weights[1]
-        if weights[0] == 0 or weights[1] == 0:
-            if step == 0:
-                return False
-            copy_rows(before, plane)
-            step, reverted = step + 1, True
-            continue
-        for j in range(d):
-            if step == 0:
-                total[j] = sums[0, j] + sums[1, j]
-            sums[0, j] = total[j] - sums[1, j]
-        flipped = plane_between(
-            rows, factor, center, sums, weights, grid, spherical, means, following
-        )
-        if reverted or (step > 0 and changed == 0) or step == most_splits - 1:
-            if flipped:  # the means belong to the sides as they are
-                swap_rows(means)
-            return True
-        copy_rows(plane, before)
-        copy_rows(following, plane)
-        step += 1
-
-
-@inner_kernel
-def copy_rows(pair, out):
-    """Copy two rows."""
-    for j in range(pair.shape[1]):
-        out[0, j] = pair[0, j]
-        out[1, j] = pair[1, j]
-
-
-@inner_kernel
-def swap_rows(pair):
-    """Exchange two rows."""
-    for j in range(pair.shape[1]):
-        pair[0, j], pair[1, j] = pair[1, j], pair[0, j]
-
-
-@kernel
-def score_directions(rows, factor, members, weight, mean, stretch, first, last, score):
-    """How much of the squared distances to the mean each candidate's direction tells apart.
-
-    The direction of a candidate, one of the members ``first .. last``, leads from the mean to it.
-    Members are split by the plane through the mean; the score is the sum of squares between the
-    two sides along the direction, as a fraction of all. Members are added in their order.
-    """
-    d, count = rows.shape[1], last - first
-    directions, centered, terms = np.empty((count, d)), np.empty(d), np.empty(d)
-    lengths = np.empty(count)
-    sums, sizes = np.zeros((count, 2)), np.zeros((count, 2))
-    for c in range(count):
-        center_row(rows, np.int64(members[first + c]), factor, mean, 0, stretch, centered)
-        for j in range(d):
-            directions[c, j] = centered[j]
-        lengths[c] = square(centered, terms)
-    squares = 0.0
-    for p in range(members.size):
-        times = np.float64(weight_at(weight, p))
-        center_row(rows, np.int64(members[p]), factor, mean, 0, stretch, centered)
-        squares += times * square(centered, terms)
-        for c in range(count):
-            along = dot(centered, directions, c, terms)
-            side = 1 if along > 0.0 else 0
-            sums[c, side] += times * along
-            sizes[c, side] += times
-    for c in range(count):
-        score[first + c] = 0.0
-        if sizes[c, 0] > 0.0 and sizes[c, 1] > 0.0:
-            both, size = sums[c, 0] + sums[c, 1], sizes[c, 0] + sizes[c, 1]
-            between = sums[c, 0] * sums[c, 0] / sizes[c, 0] + sums[c, 1] * sums[c, 1] / sizes[c, 1]
-            between -= both * both / size
-            score[first + c] = min(max(between / lengths[c] / squares, 0.0), 1.0)
-
-
-@kernel
-def average_direction(rows, factor, members, weight, mean, stretch, chosen, times, plane):
-    """Average the directions of all members, by how far each lies along that of the chosen one.
-
-    Again with the average, `times` times: so many steps of the power iteration. Many candidates
-    lead to nearly the same direction. Writes the plane through the mean across it.
-    """
-    d = rows.shape[1]
-    centered, terms, total = np.empty(d), np.empty(d), np.empty(d)
-    center_row(rows, np.int64(members[chosen]), factor, mean, 0, stretch, centered)
-    for j in range(d):
-        plane[0, j], plane[1, j] = mean[0, j], centered[j]
-    normalize(plane, 1)
-    for _ in range(times):
-        for j in range(d):
-            total[j] = 0.0
-        for p in range(members.size):
-            center_row(rows, np.int64(members[p]), factor, mean, 0, stretch, centered)
-            along = np.float64(weight_at(weight, p)) * dot(centered, plane, 1, terms)
-            for j in range(d):
-                total[j] += along * centered[j]
-        for j in range(d):
-            plane[1, j] = total[j]
-        normalize(plane, 1)
-
-
-@inner_kernel
-def normalize(table, s):
-    """Scale a row by a power of two, so that products with it neither overflow nor underflow."""
-    most = 0.0
-    for j in range(table.shape[1]):
-        most = max(most, abs(table[s, j]))
-    if most > 0.0:
-        stretch = math.ldexp(1.0, min(-math.frexp(most)[1], 1000))
-        for j in range(table.shape[1]):
-            table[s, j] *= stretch
-
-
-@kernel
+@writing_kernel
 def measure_sides(
-    rows, factor, members, weight, key, side, means, stretch, spherical, sums, low, high
+    rows,
+    flat,
+    factor,
+    members,
+    weight,
+    key,
+    side,
+    means,
+    stretch,
+    spherical,
+    terms,
+    sums,
+    low,
+    high,
 ):
     """Cost and bounds of both sides, and the member of the far side closest to its mean.
 
-    Distances count in whole units of the extent (``1 / stretch``) and are added as 128-bit
-    integers. Ties for the closest member are settled by key, then by row number. Returns it and
-    its distance; -1 where there is none.
+    Distances count in whole units of the extent (``1 / stretch``) and are added as integers: sums
+    of low words, of middle words and of high words, in units of 1, 2^32 and 2^64. Ties for the
+    closest member are settled by key, then by row number. Returns it and its distance; -1 where
+    there is none.
     """
-    centered, terms = np.empty(means.shape[1]), np.empty(means.shape[1])
-    closest, least = -1, math.inf
+    d, last = rows.shape[1], members.size - 1
+    closest, least = np.int64(-1), math.inf
     for p in range(members.size):
-        i = np.int64(members[p])
-        s = 1 if side[p] else 0
-        center_row(rows, i, factor, means, s, stretch, centered)
-        distance = square(centered, terms)
-        distance = 0.5 * distance if spherical else math.sqrt(distance)
-        add_product(sums, s, np.uint64(weight_at(weight, p)), in_units(distance, COST_UNIT))
-        for j in range(centered.size):
+        ahead = np.int64(members[min(p + AHEAD, last)]) * d
+        prefetch(flat, ahead)
+        prefetch(flat, ahead + d - 1)
+        i, s = np.uint32(members[p]), 1 if side[p] else 0
+        distance = 0.0
+        for j in range(d):
             value = rows[i, j] * factor
             low[s, j] = min(low[s, j], value)
             high[s, j] = max(high[s, j], value)
+            value = (value - means[s, j]) * stretch
+            terms[j] = value * value
+        if d < FOLDED:
+            for j in range(d):
+                distance += terms[j]
+        else:
+            distance = fold(terms, d)
+        distance = 0.5 * distance if spherical else math.sqrt(distance)
+        units = in_units(distance, COST_UNIT)
+        times = np.uint64(weight[p] if weight.size > 0 else np.int64(1))
+        first, second = (times & LOW) * (units & LOW), (times & LOW) * (units >> HALF)
+        third, fourth = (times >> HALF) * (units & LOW), (times >> HALF) * (units >> HALF)
+        sums[s, 0] += first & LOW
+        sums[s, 1] += (first >> HALF) + (second & LOW) + (third & LOW)
+        sums[s, 2] += (second >> HALF) + (third >> HALF) + fourth
         if s == 1 and (
             distance < least or closest < 0 or (distance == least and (key[i] < key[closest]))
         ):
-            closest, least = i, distance
+            closest, least = np.int64(members[p]), distance
     return closest, least
 
 
-@kernel
-def sides_of(rows, factor, members, plane, side):
-    """Which members lie on the far side of a plane."""
-    terms = np.empty(rows.shape[1])
-    for p in range(members.size):
-        side[p] = project(rows, np.int64(members[p]), factor, plane, 0, plane, 1, terms) > 0.0
+@writing_kernel
+def locate_by_planes(rows, factor, points, normals, first_child, children, terms, label):
+    """Replay nested splits by planes: a row moves into cluster t if it is on the far side.
 
-
-@kernel
-def locate_by_planes(rows, factor, points, normals, first_child, children, label):
-    """Replay nested splits by planes: a row moves into cluster t if it is on the far side."""
-    terms = np.empty(rows.shape[1])
+    `terms` has room for a row.
+    """
+    d = rows.shape[1]
     for i in range(rows.shape[0]):
         cluster = 0
         c = first_child[0]
         while c < first_child[cluster + 1]:
             t = children[c]
             c += 1
-            if project(rows, i, factor, points, t, normals, t, terms) > 0.0:
+            along = 0.0
+            for j in range(d):
+                terms[j] = (rows[i, j] * factor - points[t, j]) * normals[t, j]
+            if d < FOLDED:
+                for j in range(d):
+                    along += terms[j]
+            else:
+                along = fold(terms, d)
+            if along > 0.0:
                 cluster = t
                 c = first_child[t]
         label[i] = cluster

@@ -10,7 +10,7 @@ from holdfast._machine.jit import read_only
 from holdfast.centers._distance_kernels import unit_rows
 from holdfast.grid.cells import row_keys, to_fixed_point
 
-__all__ = ["Table", "collect_table", "sort_locations"]
+__all__ = ["Pool", "Table", "collect_pool", "collect_table", "sort_locations"]
 
 _LARGE = 900  # exponents of values that are left as they are
 _WEIGHT_BITS = 36
@@ -86,6 +86,45 @@ def _count_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], floa
         return counts, unit
     shift = max(spare, 0)
     return np.maximum((counts + (1 << (shift - 1))) >> shift, 1), math.ldexp(unit, shift)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The distinct members with the smallest keys, in the order of keys; `whole`: all of them.
+
+    `weight` is empty where each counts once.
+    """
+
+    members: NDArray[np.int32]
+    weight: NDArray[np.int64]
+    whole: bool
+
+
+def collect_pool(table: Table, members: NDArray[np.int32], least: int, wanted: int) -> Pool:
+    """Collect the distinct members with the smallest keys: at least `least`, or all.
+
+    Keys are as good as uniform, so about the `wanted` smallest are those below a threshold.
+    """
+    key = table.key[members]
+    while True:
+        whole = members.size <= wanted
+        if whole:
+            chosen = np.argsort(key, kind="stable")
+        else:
+            below = np.flatnonzero(key < np.uint64(int(wanted / members.size * 2.0**64)))
+            chosen = below[np.argsort(key[below], kind="stable")]
+        keys = key[chosen]
+        starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+        if whole or starts.size >= least:
+            break
+        wanted *= 4
+    rows = members[chosen]
+    weight = np.empty(0, dtype=np.int64)
+    if table.weight.size:
+        weight = np.add.reduceat(table.weight[rows], starts)
+    elif starts.size < rows.size:
+        weight = np.diff(np.append(starts, rows.size)).astype(np.int64)
+    return Pool(rows[starts], weight, whole)
 
 
 def sort_locations(table: Table, exhausted: bool) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

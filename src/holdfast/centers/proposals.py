@@ -13,32 +13,31 @@ from numpy.typing import NDArray
 from holdfast._machine.threads import share_parts
 from holdfast.centers._distance_kernels import draw_candidate
 from holdfast.centers._means_kernels import (
+    BLOCK,
     COST_UNIT,
-    average_direction,
-    find_bounds,
+    FOLDED,
     measure_sides,
-    plane_between,
     score_directions,
-    settle_pair,
-    sides_of,
+    settle_sample,
     split_members,
     to_directions,
-    turn_away,
 )
 from holdfast.centers._race_kernels import draw_temperature
 from holdfast.centers.choose import round_keys, temperature_rate
-from holdfast.centers.keyed_table import Table
+from holdfast.centers.keyed_table import Pool, Table, collect_pool
 
 __all__ = ["Cluster", "Proposal", "Proposer"]
 
 SAMPLE = 4096
 SCORED = 512  # members that score candidates; in few columns as many more as SCORED_VALUES hold
 SCORED_VALUES = 1 << 17
-CANDIDATES = 16
-AVERAGES = 8  # of a direction; in large samples as many as AVERAGED_VALUES hold, at least one
-AVERAGED_VALUES = 1 << 18
-SAMPLE_SPLITS = 32
-SPLITS = 3
+CANDIDATES = 16  # at least; in small samples as many as CANDIDATE_VALUES hold
+CANDIDATE_VALUES = 1 << 19
+# Of a direction on a sample of many more members; as many as AVERAGED_VALUES hold, at least one.
+AVERAGES = 8
+AVERAGED_VALUES = 1 << 21
+SAMPLE_SPLITS, SPLITS = 16, 3  # on such a sample, then on all members
+WHOLE_AVERAGES, WHOLE_SPLITS = 1, 8  # where the sample has all members
 
 _POOL = 4 * SAMPLE  # members kept in the order of their keys, for the samples of later parts
 _STEP_BITS = 30  # of the grid of a column
@@ -48,18 +47,6 @@ _PROPOSE, _CHOOSE = 1, 2  # clocks of a row: as a candidate, as the proposal of 
 
 Floats = NDArray[np.float64]
 Members = NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class _Pool:
-    """The distinct members with the smallest keys, in the order of keys; `whole`: all of them.
-
-    `weight` is empty where each counts once.
-    """
-
-    members: Members
-    weight: NDArray[np.int64]
-    whole: bool
 
 
 @dataclass(frozen=True)
@@ -91,7 +78,7 @@ class Cluster:
 
     members: Members
     part: _Part
-    pool: _Pool
+    pool: Pool
     proposal: Proposal | None  # none: its members are all equal
 
 
@@ -100,10 +87,13 @@ class Proposer:
 
     def __init__(self, table: Table, epsilon: float, seed: int) -> None:
         self.table = table
-        self.d = table.rows.shape[1]
+        self.n, self.d = table.rows.shape
+        self.flat = table.rows.reshape(-1)
         self.steps = min(_STEP_BITS, 62 - table.total.bit_length())
         self.rate = temperature_rate(epsilon, table.total * table.weight_unit)
         self.temperature_key = round_keys(seed)[0]
+        self.far = np.empty(self.n, dtype=np.bool_)  # which rows moved at the last split
+        self.scratch: list[Floats] = []  # for the samples of proposals, one for each thread
 
     def heat(self, t: int, least_cost: float) -> float:
         """Draw the temperature of round t."""
@@ -111,18 +101,18 @@ class Proposer:
 
     def first(self) -> Cluster:
         """One cluster of all rows."""
-        table, members = self.table, np.arange(self.table.rows.shape[0], dtype=np.int32)
-        low, high = np.full(self.d, np.inf), np.full(self.d, -np.inf)
-        find_bounds(table.rows, table.factor, low, high)
-        return self.propose(members, self.survey(members, low, high), self.pool_of(members))
+        members, nowhere = np.arange(self.n, dtype=np.int32), np.zeros((2, self.d))
+        near = np.zeros(self.n, dtype=np.bool_)
+        _, low, high, _ = self.measure_all(members, near, nowhere, 0)
+        pool = collect_pool(self.table, members, SAMPLE, _POOL)
+        return self.propose(members, self.survey(members, low[0], high[0]), pool)
 
     def survey(self, members: Members, low: Floats, high: Floats) -> _Part:
         """Find the mean of members within these bounds, their cost, and the row closest to it."""
         grid, near = self.grid_of(low, high), np.zeros(members.size, dtype=np.bool_)
         # No row is on the far side of a plane without a direction.
         sums, _, _ = self.split_all(members, np.zeros((2, self.d)), grid, True, near)
-        total = int(self.weight_of(members).sum()) if self.table.weight.size else members.size
-        mean = low + sums[0] / np.float64(total) / np.where(grid[1] > 0.0, grid[1], 1.0)
+        mean = self.means_of(sums[:1], np.array([self.weight_in(members)]), grid)[0]
         part = _Part(-1, mean, low, high, 0.0)
         return self.measure(part, members, ~near, np.array([mean, mean]))[1]
 
@@ -142,18 +132,17 @@ class Proposer:
 
     def split(self, cluster: Cluster, proposal: Proposal) -> tuple[Cluster, Cluster]:
         """Carry a proposal out, and let both parts propose; at the same time if they are small."""
-        table, pool = self.table, cluster.pool
-        far = np.empty(pool.members.size, dtype=np.bool_)
-        sides_of(table.rows, table.factor, pool.members, proposal.plane, far)
-        found = [cluster, cluster]
+        pool, found = cluster.pool, [cluster, cluster]
+        self.far[cluster.members] = proposal.moves
+        far = self.far[pool.members]
 
         def work(i: int) -> None:
             kept, moves = (far, proposal.moves) if i else (~far, ~proposal.moves)
             members, part = cluster.members[moves], proposal.go if i else proposal.stay
             weight = pool.weight[kept] if pool.weight.size else pool.weight
-            own = _Pool(pool.members[kept], weight, pool.whole)
+            own = Pool(pool.members[kept], weight, pool.whole)
             if not own.whole and own.members.size < SAMPLE:
-                own = self.pool_of(members)
+                own = collect_pool(self.table, members, SAMPLE, _POOL)
             found[i] = self.propose(members, part, own)
 
         if _THREADED // 16 <= cluster.members.size * self.d < _THREADED:
@@ -163,57 +152,22 @@ class Proposer:
             work(1)
         return found[0], found[1]
 
-    def pool_of(self, members: Members) -> _Pool:
-        """Collect the distinct members with the smallest keys, which are as good as uniform."""
-        table, wanted = self.table, _POOL
-        key = table.key[members]
-        while True:
-            whole = members.size <= wanted
-            if whole:
-                chosen = np.argsort(key, kind="stable")
-            else:
-                below = np.flatnonzero(key < np.uint64(int(wanted / members.size * 2.0**64)))
-                chosen = below[np.argsort(key[below], kind="stable")]
-            keys = key[chosen]
-            starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
-            if whole or starts.size >= SAMPLE:
-                break
-            wanted *= 4
-        rows = members[chosen]
-        weight = np.empty(0, dtype=np.int64)
-        if table.weight.size:
-            weight = np.add.reduceat(table.weight[rows], starts)
-        elif starts.size < rows.size:
-            weight = np.diff(np.append(starts, rows.size)).astype(np.int64)
-        return _Pool(rows[starts], weight, whole)
-
-    def propose(self, members: Members, part: _Part, pool: _Pool) -> Cluster:
+    def propose(self, members: Members, part: _Part, pool: Pool) -> Cluster:
         """Find the split of one cluster."""
         if not (part.low < part.high).any():
             return Cluster(members, part, pool, None)
-        table, grid = self.table, self.grid_of(part.low, part.high)
-        sample = _Pool(pool.members[:SAMPLE], pool.weight[:SAMPLE], pool.whole)
-        moves = np.zeros(members.size, dtype=np.bool_)
-        means, planes = np.empty((2, self.d)), [self.plane_across(part)]
-        drawn, plane = self.draw_direction(part, sample)
+        sample = Pool(pool.members[:SAMPLE], pool.weight[:SAMPLE], pool.whole)
+        everybody = pool.whole and pool.members.size <= SAMPLE
+        drawn, plane = self.start_plane(part, sample, everybody)
+        found = None
         if drawn >= 0:
-            turn_away(table.rows, table.factor, part.center, plane)
-            near, shared = (
-                np.zeros(sample.members.size, np.bool_),
-                (grid, table.spherical, part.center),
-            )
-            started = settle_pair(
-                table.rows, table.factor, sample.members, sample.weight, *shared, SAMPLE_SPLITS,
-                plane, means, near,
-            )  # fmt: skip
-            if started:
-                planes.insert(0, plane)
-        for plane in planes:
-            if self.settle(members, plane, grid, part.center, means, moves):
-                break
+            found = self.settle(members, part, plane, 1 if everybody else SPLITS)
+        found = found or self.settle(members, part, self.plane_across(part), SPLITS)
+        assert found is not None
+        plane, moves, means = found
         stay, go = self.measure(part, members, moves, means)
         gain = max(part.cost - (stay.cost + go.cost), 0.0)
-        key = table.key[sample.members[drawn] if drawn >= 0 else part.center]
+        key = self.table.key[sample.members[drawn] if drawn >= 0 else part.center]
         return Cluster(members, part, pool, Proposal(plane, moves, stay, go, gain, key))
 
     def grid_of(self, low: Floats, high: Floats) -> Floats:
@@ -221,6 +175,12 @@ class Proposer:
         extent = np.frexp(high - low)[1]
         steps = np.ldexp(1.0, np.minimum(self.steps - extent, 1000))
         return np.array([low, np.where(low < high, steps, 0.0)])
+
+    def means_of(self, sums: NDArray[np.int64], weights: NDArray[np.int64], grid: Floats) -> Floats:
+        """Means from sums of steps."""
+        steps = np.where(grid[1] > 0.0, grid[1], 1.0)
+        means: Floats = grid[0] + sums / weights[:, None].astype(np.float64) / steps
+        return means
 
     def exponent_of(self, part: _Part) -> int:
         """Exponent of the extent of a cluster."""
@@ -234,83 +194,102 @@ class Proposer:
         plane[1, j] = 1.0 if part.high[j] > anchor[j] else -1.0
         return plane
 
-    def draw_direction(self, part: _Part, sample: _Pool) -> tuple[int, Floats]:
-        """Draw a candidate by what its direction tells apart; the plane through the mean.
+    def plane_between(self, means: Floats) -> Floats:
+        """Plane half way between two means; for the cosine distance, between their directions."""
+        ends = means.copy()
+        if self.table.spherical:
+            to_directions(ends)
+        normal = ends[1] - ends[0]
+        most = float(np.abs(normal).max())
+        if most > 0.0:  # so that products with it neither overflow nor underflow
+            normal *= math.ldexp(1.0, min(-math.frexp(most)[1], 1000))
+        return np.array([0.5 * ends[0] + 0.5 * ends[1], normal])
 
-        -1 where no direction tells anything apart.
+    def is_far(self, row: int, plane: Floats) -> bool:
+        """Whether a row is on the far side, with the arithmetic of `split_members`."""
+        terms = (self.table.rows[row] * np.float64(self.table.factor) - plane[0]) * plane[1]
+        count = self.d
+        if count < FOLDED:
+            total = 0.0
+            for term in terms.tolist():
+                total += term
+            return total > 0.0
+        while count > 1:
+            half = (count + 1) // 2
+            terms[: count - half] += terms[half:count]
+            count = half
+        return bool(terms[0] > 0.0)
+
+    def start_plane(self, part: _Part, sample: Pool, everybody: bool) -> tuple[int, Floats]:
+        """Draw a candidate by what its direction tells apart; let its plane settle on the sample.
+
+        -1 where no direction tells anything apart, or no plane.
         """
-        table, count = self.table, min(CANDIDATES, sample.members.size)
-        given = (table.rows, table.factor, sample.members, sample.weight)
-        size = max(SCORED, SCORED_VALUES // self.d)
-        scored = (table.rows, table.factor, sample.members[:size], sample.weight[:size])
-        place = (part.mean[None, :], math.ldexp(1.0, -self.exponent_of(part)))
-        score, plane = np.empty(count), np.array([part.mean, part.mean])
-        halves = 2 if sample.members.size * self.d * count >= 4 * _THREADED and count > 1 else 1
-
-        def work(i: int) -> None:
-            ends = (count * i // halves, count * (i + 1) // halves)
-            score_directions(*scored, *place, *ends, score)
-
-        share_parts(halves, work)
-        useful = score > 0.0
-        if not useful.any():
-            return -1, plane
-        gain = part.cost * (1.0 - np.sqrt(1.0 - score))
-        weight = np.ones(count) if sample.weight.size == 0 else sample.weight[:count] * 1.0
-        heat = self.heat(0, part.cost - float(gain.max()))
-        keys = table.key[sample.members[:count]]
-        drawn = int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
-        times = max(1, min(AVERAGES, AVERAGED_VALUES // (sample.members.size * self.d)))
-        average_direction(*given, *place, drawn, times, plane)
+        table, size = self.table, sample.members.size
+        scored = min(size, max(SCORED, SCORED_VALUES // self.d))
+        count = min(size, max(CANDIDATES, CANDIDATE_VALUES // (scored * self.d)))
+        stretch = math.ldexp(1.0, -self.exponent_of(part))
+        buffer = self.scratch.pop() if self.scratch else np.empty(min(self.n, SAMPLE) * self.d)
+        columns = buffer[: size * self.d].reshape(self.d, size)
+        room, lines = np.empty((3, size)), np.empty((5, self.d))
+        score, plane = np.empty(count), np.empty((2, self.d))
+        score_directions(
+            table.rows, table.factor, sample.members, sample.weight, part.mean, stretch, count,
+            scored, room, lines[0], columns, score,
+        )  # fmt: skip
+        useful, drawn = score > 0.0, -1
+        if useful.any():
+            gain = part.cost * (1.0 - np.sqrt(1.0 - score))
+            weight = np.ones(count) if sample.weight.size == 0 else sample.weight[:count] * 1.0
+            heat = self.heat(0, part.cost - float(gain.max()))
+            keys = table.key[sample.members[:count]]
+            drawn = int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
+            averages = max(1, min(AVERAGES, AVERAGED_VALUES // columns.size))
+            efforts = (WHOLE_AVERAGES, WHOLE_SPLITS) if everybody else (averages, SAMPLE_SPLITS)
+            if not settle_sample(
+                columns, sample.weight, part.mean, stretch, table.spherical, drawn, *efforts,
+                room, lines, plane,
+            ):  # fmt: skip
+                drawn = -1
+        self.scratch.append(buffer)
         return drawn, plane
 
     def settle(
-        self,
-        members: Members,
-        plane: Floats,
-        grid: Floats,
-        center: int,
-        means: Floats,
-        moves: NDArray[np.bool_],
-    ) -> bool:
-        """Let a plane settle on all members, as `settle_pair` does, in threads if they are many."""
-        table = self.table
-        if members.size * self.d < _THREADED:
-            return bool(
-                settle_pair(
-                    table.rows, table.factor, members, self.weight_of(members), grid,
-                    table.spherical, center, SPLITS, plane, means, moves,
-                )
-            )  # fmt: skip
-        before, following, total = plane.copy(), plane.copy(), np.zeros(self.d, dtype=np.int64)
-        everybody = int(self.weight_of(members).sum()) if table.weight.size else members.size
-        for step in range(SPLITS):
+        self, members: Members, part: _Part, plane: Floats, splits: int
+    ) -> tuple[Floats, NDArray[np.bool_], Floats] | None:
+        """Let a plane settle on all members; the plane, who is on its far side, and both means.
+
+        The far side is never that of the center. Where a side would be empty, the plane before
+        decides; none where the first plane has an empty side.
+        """
+        grid, everybody = self.grid_of(part.low, part.high), self.weight_in(members)
+        moves, before = np.zeros(members.size, dtype=np.bool_), None
+        total, step = np.zeros(self.d, dtype=np.int64), 0
+        while True:
+            if self.is_far(part.center, plane):
+                plane = np.array([plane[0], -plane[1]])
             sums, moved, changed = self.split_all(members, plane, grid, step == 0, moves)
             if step == 0:
                 total = sums.sum(axis=0)
-            last = step == SPLITS - 1 or (step > 0 and changed == 0)
             if moved in (0, everybody):
-                if step == 0:
-                    return False
-                plane[:] = before
-                sums, moved, _ = self.split_all(members, plane, grid, False, moves)
-                last = True
+                if before is None:
+                    return None
+                plane, before, step = before, None, splits
+                continue
             sums[0] = total - sums[1]
-            weights = np.array([everybody - moved, moved])
-            flipped = plane_between(
-                table.rows, table.factor, center, sums, weights, grid, table.spherical, means,
-                following,
-            )  # fmt: skip
-            if last:
-                if flipped:
-                    means[:] = means[::-1].copy()
-                return True
-            before[:], plane[:] = plane, following
-        raise AssertionError
+            means = self.means_of(sums, np.array([everybody - moved, moved]), grid)
+            step += 1
+            if step >= splits or (before is not None and changed == 0):
+                return plane, moves, means
+            before, plane = plane, self.plane_between(means)
 
     def weight_of(self, members: Members) -> NDArray[np.int64]:
         """Weights of members; empty where all are ones."""
         return self.table.weight[members] if self.table.weight.size else self.table.weight
+
+    def weight_in(self, members: Members) -> int:
+        """Weight of members in all."""
+        return int(self.weight_of(members).sum()) if self.table.weight.size else members.size
 
     def parts_of(self, size: int) -> list[slice]:
         """Parts of that many members, for threads."""
@@ -319,12 +298,7 @@ class Proposer:
         return [slice(ends[i], ends[i + 1]) for i in range(parts)]
 
     def split_all(
-        self,
-        members: Members,
-        plane: Floats,
-        grid: Floats,
-        both: bool,
-        moves: NDArray[np.bool_],
+        self, members: Members, plane: Floats, grid: Floats, both: bool, moves: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], int, int]:
         """Split members by a plane: sums of both sides, weight that moves, number that changed."""
         table, parts = self.table, self.parts_of(members.size)
@@ -334,23 +308,20 @@ class Proposer:
         def work(i: int) -> None:
             some = members[parts[i]]
             counts[i] = split_members(
-                table.rows, table.factor, some, self.weight_of(some), plane, grid, both,
-                moves[parts[i]], sums[i],
+                table.rows, self.flat, table.factor, some, self.weight_of(some), plane, grid, both,
+                np.empty((2, max(BLOCK, self.d))), moves[parts[i]], sums[i],
             )  # fmt: skip
 
         share_parts(len(parts), work)
         moved, changed = counts.sum(axis=0)
         return sums.sum(axis=0), int(moved), int(changed)
 
-    def measure(
-        self, part: _Part, members: Members, moves: NDArray[np.bool_], means: Floats
-    ) -> tuple[_Part, _Part]:
-        """Measure both sides of a split: costs, bounds, and the row that names the far side."""
-        table, parts, exponent = self.table, self.parts_of(members.size), self.exponent_of(part)
-        points = means.copy()
-        if table.spherical:
-            to_directions(points)
-        sums = np.zeros((len(parts), 2, 2), dtype=np.uint64)
+    def measure_all(
+        self, members: Members, moves: NDArray[np.bool_], points: Floats, exponent: int
+    ) -> tuple[list[float], Floats, Floats, int]:
+        """Costs and bounds of both sides, and the member of the far side closest to its point."""
+        table, parts = self.table, self.parts_of(members.size)
+        sums = np.zeros((len(parts), 2, 3), dtype=np.uint64)
         low = np.full((len(parts), 2, self.d), np.inf)
         high = np.full((len(parts), 2, self.d), -np.inf)
         closest: list[tuple[float, int, int]] = [(math.inf, 0, -1)] * len(parts)
@@ -358,21 +329,31 @@ class Proposer:
         def work(i: int) -> None:
             some = members[parts[i]]
             row, distance = measure_sides(
-                table.rows, table.factor, some, self.weight_of(some), table.key, moves[parts[i]],
-                points, math.ldexp(1.0, -exponent), table.spherical, sums[i], low[i], high[i],
+                table.rows, self.flat, table.factor, some, self.weight_of(some), table.key,
+                moves[parts[i]], points, math.ldexp(1.0, -exponent), table.spherical,
+                np.empty(self.d), sums[i], low[i], high[i],
             )  # fmt: skip
             if row >= 0:
                 closest[i] = (distance, int(table.key[row]), row)
 
         share_parts(len(parts), work)
-        words = sums.astype(object).sum(axis=0)
         power = exponent * (2 if table.spherical else 1)
         costs = [
-            math.ldexp(float(words[s, 0] + words[s, 1] * (1 << 64)) * COST_UNIT, power)
-            for s in range(2)
+            math.ldexp(float(a + (b << 32) + (c << 64)) * COST_UNIT, power)
+            for a, b, c in sums.astype(object).sum(axis=0)
         ]
-        low, high = low.min(axis=0), high.max(axis=0)
-        centers = (part.center, min(closest)[2])
+        return costs, low.min(axis=0), high.max(axis=0), min(closest)[2]
+
+    def measure(
+        self, part: _Part, members: Members, moves: NDArray[np.bool_], means: Floats
+    ) -> tuple[_Part, _Part]:
+        """Measure both sides of a split: costs, bounds, and the row that names the far side."""
+        exponent, points = self.exponent_of(part), means
+        if self.table.spherical:
+            points = means.copy()
+            to_directions(points)
+        costs, low, high, closest = self.measure_all(members, moves, points, exponent)
+        centers = (part.center, closest)
 
         def describe(s: int) -> _Part:
             mean = np.minimum(np.maximum(means[s], low[s]), high[s])

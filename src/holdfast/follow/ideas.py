@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
-from holdfast.centers._means_kernels import find_bounds
-from holdfast.centers.keyed_table import Table
+from holdfast.centers.keyed_table import Table, collect_pool
 from holdfast.centers.proposals import Proposer
 from holdfast.follow._kernels import cost_to_point
 from holdfast.follow.state import Floats, Problem, Solution
@@ -214,10 +213,10 @@ class Ideas:
             if some.size < 2:
                 continue
             members = some.astype(np.int32)
-            low, high = np.full(proposer.d, np.inf), np.full(proposer.d, -np.inf)
-            find_bounds(read_only(units.rows[members]), 1.0, low, high)
-            part = proposer.survey(members, low, high)
-            proposal = proposer.propose(members, part, proposer.pool_of(members)).proposal
+            rows = units.rows[members]
+            part = proposer.survey(members, rows.min(axis=0), rows.max(axis=0))
+            pool = collect_pool(table, members, SPLIT_SAMPLE, SPLIT_SAMPLE)
+            proposal = proposer.propose(members, part, pool).proposal
             if proposal is None:
                 continue
             stretch = float(self.leaf_weights[q]) / float(units.weight[members].sum())

@@ -197,7 +197,9 @@ class PlaneLocator:
         splits = (self.points, self.normals, self.first_child, self.children)
         share_parts(
             len(blocks),
-            lambda b: locate_by_planes(rows[blocks[b]], factor, *splits, label[blocks[b]]),
+            lambda b: locate_by_planes(
+                rows[blocks[b]], factor, *splits, np.empty(rows.shape[1]), label[blocks[b]]
+            ),
         )
         return label
 

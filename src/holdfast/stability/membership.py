@@ -78,7 +78,7 @@ def membership(
     >>> from holdfast import HierarchicalKMedian, membership
     >>> X = np.array([[0.0], [1], [2], [9], [10], [11]])
     >>> membership(HierarchicalKMedian(2).fit(X), delete=1).argmax(axis=1)
-    array([0, 0, 0, 1, 1, 1])
+    array([1, 1, 1, 0, 0, 0])
     """
     check_is_fitted(model)
     check_count("trials", trials, f"an integer from 2 to {MOST_TRIALS}")
