@@ -56,7 +56,7 @@ lineage.append(model, label=MONTHS[0], levels=[6])
 for month, table in zip(MONTHS[1:], tables[1:], strict=True):
     model = model.follow(table, levels=[6])
     lineage.append(model, label=month)
-lineage
+lineage.to_pandas("levels")[["label", "moved", "cost", "n_rows"]]
 
 # %%
 # Who moved in July, and which column carried them?

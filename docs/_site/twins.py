@@ -20,15 +20,6 @@ def connect(app: Any) -> None:
     app.connect("html-page-context", _name_twin)
 
 
-class _Converter(MarkdownConverter):
-    def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        # From twin to twin: a reader of Markdown stays in Markdown.
-        href = str(el.get("href", ""))
-        if "://" not in href and not href.startswith("#"):
-            el["href"] = re.sub(r"\.html(?=#|$)", ".md", href)
-        return super().convert_a(el, text, parent_tags)
-
-
 def _name_twin(
     app: Any, docname: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
@@ -48,13 +39,22 @@ def _write_all(app: Any, error: Exception | None) -> None:
         assert article is not None, page
         for part in article.select(_NOT_CONTENT):
             part.decompose()
-        text = _Converter(heading_style="ATX", code_language_callback=_language).convert_soup(
-            article
-        )
+        _lead_to_twins(article, page, Path(app.outdir), app.env.found_docs)
+        converter = MarkdownConverter(heading_style="ATX", code_language_callback=_language)
+        text = converter.convert_soup(article)
         text = re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
         page.with_suffix(".md").write_text(text, encoding="utf-8")
         listed.append((docname, app.env.titles[docname].astext(), _first_sentence(article)))
     (Path(app.outdir) / "llms.txt").write_text(_index_of(listed), encoding="utf-8")
+
+
+def _lead_to_twins(article: Tag, page: Path, site: Path, docnames: set[str]) -> None:
+    """From twin to twin: a reader of Markdown stays in Markdown."""
+    pages = {(site / docname).resolve() for docname in docnames}
+    for link in article.select("a[href]"):
+        path, mark, place = str(link["href"]).partition("#")
+        if path.endswith(".html") and (page.parent / path[:-5]).resolve() in pages:
+            link["href"] = f"{path[:-5]}.md{mark}{place}"
 
 
 def _language(block: Tag) -> str:
@@ -62,7 +62,7 @@ def _language(block: Tag) -> str:
     if holder is None:
         return ""
     (name, *_) = [c[10:] for c in holder.get("class", []) if c.startswith("highlight-")]
-    return "" if name in ("default", "none") else name
+    return "" if name in ("default", "none") else name.lower()
 
 
 def _place(docname: str) -> tuple[int, str]:
