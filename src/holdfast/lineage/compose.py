@@ -23,7 +23,9 @@ from holdfast.rows.ids import find_ids
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
 
-__all__ = ["compose_release", "explain_moves", "match_rows"]
+__all__ = ["compose_release"]
+
+Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 _OUTSIDE = -1
 
@@ -89,7 +91,7 @@ def compose_release(
     return release if before is None else _connect(release, before, followed=follow is not None)
 
 
-def match_rows(before: Release, after: Release) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _match_rows(before: Release, after: Release) -> Places:
     """Return the positions of the rows in both releases, by id."""
     if before.ids is None or after.ids is None:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -98,7 +100,7 @@ def match_rows(before: Release, after: Release) -> tuple[NDArray[np.int64], NDAr
     return found[rows], rows
 
 
-def explain_moves(release: Release, before: Release) -> NDArray[Any]:
+def _explain_moves(release: Release, before: Release, both: Places) -> NDArray[Any]:
     """Find the columns whose change carried each moved row over the boundary.
 
     A row is as far on the side of its new cluster b as its distance to the mean of its old
@@ -111,19 +113,12 @@ def explain_moves(release: Release, before: Release) -> NDArray[Any]:
     found["column"] = -1
     if release.rows is None or before.rows is None or not moves.size:
         return found
-    old, new = match_rows(before, release)
     place = np.full(release.n_rows, -1)
-    place[new] = old
+    place[both[1]] = both[0]
     known = np.flatnonzero(place[moves["row"]] >= 0)
-    today = _center_finder(release, before)
     y = release.rows[moves["row"][known]]
     x = before.rows[place[moves["row"][known]]]
-    pairs = [
-        (today(level, a), today(level, b))
-        for level, a, b in moves[["level", "from", "to"]][known].tolist()
-    ]
-    step = np.array([b - a for a, b in pairs]).reshape(y.shape)
-    gain = (y - x) * step / release.unit**2
+    gain = (y - x) * _steps(release, before)[known] / release.unit**2
     order = np.argsort(-gain, axis=1, kind="stable")[:, :N_CARRIED]
     width = order.shape[1]
     carried = np.take_along_axis(gain, order, axis=1) > 0.0
@@ -134,15 +129,37 @@ def explain_moves(release: Release, before: Release) -> NDArray[Any]:
     return found
 
 
+def _steps(release: Release, before: Release) -> NDArray[np.float64]:
+    """For each move, the way from the mean of the old cluster to that of the new one.
+
+    A cluster that has ended has its mean of the release before.
+    """
+    centers = np.concatenate((before.centers, release.centers))
+    keys = [
+        *before.clusters[["level", "name"]].tolist(),
+        *release.clusters[["level", "name"]].tolist(),
+    ]
+    place = {key: i for i, key in enumerate(keys)}
+    moves, ends = release.moves, []
+    for end in ("from", "to"):
+        pairs = zip(moves["level"].tolist(), moves[end].tolist(), strict=True)
+        ends.append(centers[[place[pair] for pair in pairs]])
+    step: NDArray[np.float64] = ends[1] - ends[0]
+    return step
+
+
 def _connect(release: Release, before: Release, *, followed: bool) -> Release:
     """Check that a release comes next after another, and add what it takes both to know."""
-    _check_next(release, before, followed=followed)
+    both = _match_rows(before, release)
+    _check_next(release, before, both, followed=followed)
     return replace(
-        release, flows=_find_flows(release, before), carried=explain_moves(release, before)
+        release,
+        flows=_find_flows(release, before, both),
+        carried=_explain_moves(release, before, both),
     )
 
 
-def _check_next(release: Release, before: Release, *, followed: bool) -> None:
+def _check_next(release: Release, before: Release, both: Places, *, followed: bool) -> None:
     where = f"release {before.number} ({before.label})"
     if release.columns != before.columns or not np.array_equal(release.unit, before.unit):
         raise ValueError(
@@ -164,7 +181,7 @@ def _check_next(release: Release, before: Release, *, followed: bool) -> None:
         wrong = sum(level in shared and (level, name) not in known for level, name in expected)
         what = "clusters"
     else:
-        wrong, what = _count_strangers(release, before), "rows in both"
+        wrong, what = _count_strangers(release, before, both), "rows in both"
     if wrong:
         raise ValueError(
             f"{wrong:,} {what} were elsewhere than in {where} before the model moved them: the model "
@@ -172,9 +189,9 @@ def _check_next(release: Release, before: Release, *, followed: bool) -> None:
         )
 
 
-def _count_strangers(release: Release, before: Release) -> int:
+def _count_strangers(release: Release, before: Release, both: Places) -> int:
     """Count surviving rows whose cluster before the moves was not that of the release before."""
-    old, new = match_rows(before, release)
+    old, new = both
     wrong = np.zeros(release.n_rows, dtype=np.bool_)
     for level in set(release.levels["level"].tolist()) & set(before.levels["level"].tolist()):
         start = release.names(level).copy()
@@ -184,26 +201,28 @@ def _count_strangers(release: Release, before: Release) -> int:
     return int(np.count_nonzero(wrong))
 
 
-def _find_flows(release: Release, before: Release) -> NDArray[Any]:
+def _find_flows(release: Release, before: Release, both: Places) -> NDArray[Any]:
     """Count the rows that each cluster before gave to each cluster now."""
     flows: list[tuple[int, int, int, int]] = []
-    known = release.ids is not None
-    old, new = match_rows(before, release) if known else (None, None)
     for level in release.levels["level"].tolist():
         if level not in before.levels["level"]:
             continue
-        if old is not None and new is not None:
-            ends = np.full((before.n_rows + release.n_rows - old.size, 2), _OUTSIDE)
-            ends[: before.n_rows, 0] = before.names(level)
-            place = np.full(release.n_rows, -1)
-            place[new] = old
-            place[place < 0] = np.arange(before.n_rows, ends.shape[0])
-            ends[place, 1] = release.names(level)
-            pairs, sizes = np.unique(ends, axis=0, return_counts=True)
-            counted = zip(pairs.tolist(), sizes.tolist(), strict=True)
-            flows += [(level, a, b, size) for (a, b), size in counted]
-        else:
+        if release.ids is None:
             flows += _guess_flows(level, release, before)
+            continue
+        names, codes = [], []
+        for side in (before, release):
+            found, index = np.unique(side.names(level), return_inverse=True)
+            names.append([*found.tolist(), _OUTSIDE])
+            codes.append(index.ravel())
+        outside = [len(known) - 1 for known in names]
+        table = np.zeros((len(names[0]), len(names[1])), dtype=np.int64)
+        (old, new), whole = both, (np.bincount(codes[0]), np.bincount(codes[1]))
+        np.add.at(table, (codes[0][old], codes[1][new]), 1)
+        table[:-1, outside[1]] = whole[0] - table[:-1, :-1].sum(axis=1)
+        table[outside[0], :-1] = whole[1] - table[:-1, :-1].sum(axis=0)
+        for a, b in np.argwhere(table > 0).tolist():
+            flows.append((level, names[0][a], names[1][b], int(table[a, b])))
     return np.array(flows, dtype=FLOWS)
 
 
@@ -311,12 +330,3 @@ def _table(found: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
         if table.size and field in found.dtype.names:
             table[field] = found[field]
     return table
-
-
-def _center_finder(release: Release, before: Release) -> Any:
-    """Find the mean of a cluster today, or that before for one that has ended."""
-    places = {}
-    for source in (before, release):
-        for i, key in enumerate(source.clusters[["level", "name"]].tolist()):
-            places[key] = source.centers[i]
-    return lambda level, name: places.get((level, name), np.zeros(len(release.columns)))

@@ -166,52 +166,37 @@ class Release:
         """Return the ids of rows, or their numbers if there are none."""
         return rows if self.ids is None else self.ids[rows]
 
-    def content(self) -> dict[str, NDArray[Any]]:
-        """Return everything but texts and numbers, as arrays for a file."""
+    def to_archive(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Convert the release to plain JSON and arrays, as they are written."""
         arrays: dict[str, NDArray[Any]] = {
             "centers": self.centers, "unit": self.unit, "assigned": self.assigned,
             "held": self.held,
         }  # fmt: skip
+        texts: dict[str, list[str]] = {}
         for name, dtype in _TABLES.items():
             table = getattr(self, name)
             for field in dtype.names or ():
+                array = table[field]
                 if dtype[field].kind == "U":
-                    texts = {text: code for code, text in enumerate(_vocabulary(table[field]))}
-                    codes = [texts[text] for text in table[field].tolist()]
-                    arrays[f"{name}.{field}"] = np.array(codes, dtype=np.int32)
-                else:
-                    arrays[f"{name}.{field}"] = table[field]
+                    words, codes = np.unique(array, return_inverse=True)
+                    texts[f"{name}.{field}"] = words.tolist()
+                    array = codes.ravel().astype(np.int32)
+                arrays[f"{name}.{field}"] = array
+        names = ("number", "label", "time", "id_name", "budget", "budget_binds", "previous")
+        metadata = {name: getattr(self, name) for name in (*names, *_COUNTS)}
+        metadata |= {"tolerance_exceeded": self.tolerance_exceeded, "origin": self.origin}
+        metadata |= {"columns": list(self.columns), "texts": texts, "ids": "model", "model": None}
         if self.record is not None:
-            model = model_to_arrays(self.record)[1]
+            metadata["model"], model = model_to_arrays(self.record)
             arrays |= {_MODEL + name: array for name, array in model.items()}
-        if not self._in_record:
-            arrays |= pack_ids(self.ids)[1] | ({} if self.rows is None else {"rows": self.rows})
-        return arrays
-
-    @property
-    def _in_record(self) -> bool:
-        """Whether the model has the rows and their ids."""
-        return self.record is not None and self.record.rows is not None
+        if self.record is None or self.record.rows is None:  # the model has neither rows nor ids
+            metadata["ids"], named = pack_ids(self.ids)
+            arrays |= named | ({} if self.rows is None else {"rows": self.rows})
+        return metadata, arrays
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, completely or not at all."""
-        fields = ("number", "label", "time", "id_name", "budget", "budget_binds")
-        metadata = {name: getattr(self, name) for name in (*fields, *_COUNTS)}
-        metadata |= {
-            "tolerance_exceeded": self.tolerance_exceeded,
-            "previous": self.previous,
-            "origin": self.origin,
-            "columns": list(self.columns),
-            "ids": "model" if self._in_record else pack_ids(self.ids)[0],
-            "model": None if self.record is None else model_to_arrays(self.record)[0],
-            "texts": {
-                f"{name}.{field}": _vocabulary(getattr(self, name)[field])
-                for name, dtype in _TABLES.items()
-                for field in dtype.names or ()
-                if dtype[field].kind == "U"
-            },
-        }
-        write_archive(path, KIND, metadata, self.content())
+        write_archive(path, KIND, *self.to_archive())
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Release":
@@ -273,10 +258,6 @@ def _ids_in(record: ModelRecord) -> NDArray[Any] | None:
         found: NDArray[Any] = normal_ids(table.ids)[table.used]
         return found
     return record.ids
-
-
-def _vocabulary(texts: NDArray[Any]) -> list[str]:
-    return sorted(set(texts.tolist()))
 
 
 def _check(release: Release) -> Release:
