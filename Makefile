@@ -92,6 +92,7 @@ frontier: $(VENV)/.ready-frontier
 
 drift: $(VENV)/.ready-drift
 	@$(RUN) benchmarks/drift/run.py $(ARGS)
+	@$(RUN) benchmarks/drift/year.py $(filter --quick,$(ARGS))
 
 reproduce: $(VENV)/.ready-reproduce
 	@$(VENV)/bin/holdfast reproduce $(ARGS)

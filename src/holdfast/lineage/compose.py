@@ -132,9 +132,11 @@ def _explain_moves(release: Release, before: Release, both: Places) -> NDArray[A
 def _steps(release: Release, before: Release) -> NDArray[np.float64]:
     """For each move, the way from the mean of the old cluster to that of the new one.
 
-    A cluster that has ended has its mean of the release before.
+    A cluster that has ended has its mean of the release before; one that neither has is not a way.
     """
-    centers = np.concatenate((before.centers, release.centers))
+    centers = np.concatenate(
+        (before.centers, release.centers, np.full((1, release.unit.size), np.nan))
+    )
     keys = [
         *before.clusters[["level", "name"]].tolist(),
         *release.clusters[["level", "name"]].tolist(),
@@ -143,9 +145,8 @@ def _steps(release: Release, before: Release) -> NDArray[np.float64]:
     moves, ends = release.moves, []
     for end in ("from", "to"):
         pairs = zip(moves["level"].tolist(), moves[end].tolist(), strict=True)
-        ends.append(centers[[place[pair] for pair in pairs]])
-    step: NDArray[np.float64] = ends[1] - ends[0]
-    return step
+        ends.append(centers[[place.get(pair, -1) for pair in pairs]])
+    return np.nan_to_num(ends[1] - ends[0])
 
 
 def _connect(release: Release, before: Release, *, followed: bool) -> Release:

@@ -217,7 +217,7 @@ const MOVER_HEAD = ["From", "To", "What carried it (before → now)", "Reason"];
 const FIRST_MOVERS = 20;
 
 const moverTable = (lines, caption) =>
-  buildTable([report.data.id_name || "Row", ...MOVER_HEAD], lines, caption);
+  buildTable([report.data.id_name || "Row", ...MOVER_HEAD], lines, caption, "cards");
 
 const describeRest = (count, noun) =>
   count > 0 ? html("p", { class: "muted small" }, `and ${plural(count, noun)}.`) : null;
@@ -243,10 +243,10 @@ function moverTables(moves) {
     const lines = moves.shown.map((move) => ({
       cells: [
         { text: move.id, class: "id", title: move.id },
-        { node: segmentName(move.from) },
-        { node: segmentName(move.to) },
-        describeColumns(move.columns),
-        move.reason,
+        { node: segmentName(move.from), label: MOVER_HEAD[0] },
+        { node: segmentName(move.to), label: MOVER_HEAD[1] },
+        { text: describeColumns(move.columns), label: MOVER_HEAD[2] },
+        { text: move.reason, label: MOVER_HEAD[3] },
       ],
     }));
     parts.push(
