@@ -7,7 +7,7 @@ import pytest
 from lineage.chain import FakeModel, build_chain
 
 from holdfast import Lineage
-from holdfast.storage.archive import DamagedFile
+from holdfast.storage.archive import DamagedFile, write_archive
 
 LABELS = ["week 1", "week 2", "week 3"]
 
@@ -268,3 +268,33 @@ def test_releases_are_found_by_number_or_label(written):
         written["week 9"]
     with pytest.raises(IndexError, match="has 3 releases; got the number 3"):
         written[3]
+
+
+CRAFTED = {
+    "no label": lambda metadata, arrays: metadata.pop("label"),
+    "label": lambda metadata, arrays: metadata.update(label=3),
+    "texts": lambda metadata, arrays: metadata.update(texts=3),
+    "columns": lambda metadata, arrays: metadata.update(columns=None),
+    "field": lambda metadata, arrays: metadata.update(extra=1),
+    "count": lambda metadata, arrays: metadata.update(n_new="many"),
+    "table": lambda metadata, arrays: arrays.pop("clusters.size"),
+    "shape": lambda metadata, arrays: arrays.update(held=arrays["held"][:3]),
+    "index": lambda metadata, arrays: arrays["assigned"].__setitem__(0, 999),
+    "row": lambda metadata, arrays: arrays["moves.row"].__setitem__(0, -1),
+    "word": lambda metadata, arrays: arrays["events.event"].__setitem__(0, 99),
+    "model": lambda metadata, arrays: metadata.update(model={}),
+}
+
+
+@pytest.mark.parametrize("what", CRAFTED)
+def test_a_crafted_release_is_refused(copied, what):
+    """Its checksums are right; its content is not that of a release."""
+    release = copied[1]
+    metadata, arrays = release.to_archive()
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    CRAFTED[what](metadata, arrays)
+    path = copied.path.parent / "crafted" / "000000.release"
+    path.parent.mkdir()
+    write_archive(path, "release", metadata | {"number": 0, "previous": None}, arrays)
+    with pytest.raises(DamagedFile, match=r"000000\.release"):
+        Lineage(path.parent)[0]

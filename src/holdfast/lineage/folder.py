@@ -48,6 +48,8 @@ def _read_entry(path: Path, number: int, before: list[Entry]) -> Entry:
     found = describe_archive(path, {KIND})
     metadata = found.metadata
     expected = (before[-1].digest, before[0].digest) if before else (None, None)
+    if not isinstance(metadata.get("label"), str):
+        raise DamagedFile(path, "it has no label", RESTORE)
     if metadata.get("number") != number:
         raise DamagedFile(path, f"it is release {metadata.get('number')}", RESTORE)
     if before and metadata.get("origin") != expected[1]:
@@ -56,4 +58,4 @@ def _read_entry(path: Path, number: int, before: list[Entry]) -> Entry:
         )
     if metadata.get("previous") != expected[0]:
         raise DamagedFile(path, f"release {number - 1} is not the one that it follows", RESTORE)
-    return Entry(path, str(metadata["label"]), found.digest)
+    return Entry(path, metadata["label"], found.digest)

@@ -204,7 +204,7 @@ class Release:
         archive = read_archive(path, {KIND})
         try:
             return _check(cls._from_archive(archive))
-        except (KeyError, ValueError, TypeError, IndexError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             problem = f"its content is not that of a release ({error})"
             raise DamagedFile(path, problem) from None
 
