@@ -25,7 +25,8 @@ WORK = HERE.parent / "work" / "drift"
 LEVELS = (4, 8, 16)
 N_PLACES, SPREAD = 16, 96
 EARLY = 10  # the release after which memory is compared with that at the end
-PARTS = ("follow", "fit")
+PARTS = ("follow", "fit", "default")
+"""Follow and append; fit just the levels and save; fit with the default number of centers and save."""
 
 
 def make_releases(weeks: int, n: int, d: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
@@ -55,8 +56,10 @@ def run_part(part: str, weeks: int, n: int, d: int) -> dict[str, Any]:
     """Follow and append, or fit and save; returns seconds, bytes and what moved."""
     from holdfast import HierarchicalKMedian, Lineage
 
+    most = None if part == "default" else LEVELS[-1]
+
     def fit(rows: NDArray[Any], ids: NDArray[Any]) -> Any:
-        return HierarchicalKMedian(LEVELS[-1], max_centers=LEVELS[-1]).fit(rows, ids=ids)
+        return HierarchicalKMedian(LEVELS[-1], max_centers=most).fit(rows, ids=ids)
 
     warm = fit(np.arange(400.0).reshape(40, 10)[:, :d], np.arange(40))
     warm.follow(warm.rows_ + 1.0, ids=warm.ids_, levels=LEVELS)
@@ -66,13 +69,13 @@ def run_part(part: str, weeks: int, n: int, d: int) -> dict[str, Any]:
         lineage = Lineage(Path(folder) / "year.lineage")
         for week, (ids, rows) in enumerate(make_releases(weeks, n, d)):
             start = time.process_time()
-            if model is None or part == "fit":
+            if model is None or part != "follow":
                 model = fit(rows, ids)
             else:
                 model = model.follow(rows, ids=ids, levels=LEVELS)
                 found["moved"].append(float(model.follow_.moved.max()))
             middle = time.process_time()
-            if part == "fit":
+            if part != "follow":
                 model.save(Path(folder) / f"{week}.holdfast")
             else:
                 lineage.append(model, label=f"{week}", levels=LEVELS if week == 0 else None)
@@ -88,29 +91,36 @@ def run_part(part: str, weeks: int, n: int, d: int) -> dict[str, Any]:
     return found
 
 
+def _total(part: dict[str, Any]) -> float:
+    return float(part["work"] + part["files"])
+
+
 def describe(found: dict[str, Any]) -> str:
     """Write the table."""
-    follow, fit = (found[part] for part in PARTS)
+    follow, fit, default = (found[part] for part in PARTS)
     size = f"{found['weeks']} releases of {found['rows']:,} x {found['columns']} rows"
-    work, whole = (
-        follow["work"] / fit["work"],
-        (follow["work"] + follow["files"]) / (fit["work"] + fit["files"]),
-    )
+    work, whole = follow["work"] / fit["work"], _total(follow) / _total(fit)
     early, late = follow["memory"][0], follow["memory"][-1]
     lines = [
-        f"# A year of releases\n\n{size}, levels {', '.join(map(str, LEVELS))}; `make drift`. Seconds of",
-        "processor time.\n",
+        f"# A year of releases\n\n{size}, levels {', '.join(map(str, LEVELS))}. Seconds of processor",
+        "time, measured by `make drift` (benchmarks/drift/year.py).\n",
         "| | clustering | files | in all | bytes on disk | largest memory |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for name, part in (("follow and append", follow), ("fit again and save", fit)):
-        total = part["work"] + part["files"]
+    listed = {
+        "follow and append": follow,
+        f"fit again with {LEVELS[-1]} centers and save": fit,
+        "fit again with the default of 256 centers and save": default,
+    }
+    for name, part in listed.items():
+        total = _total(part)
         lines.append(
             f"| {name} | {part['work']:.1f} | {part['files']:.1f} | {total:.1f} | "
             f"{part['bytes'] / 1e6:.0f} MB | {part['peak'] / 1e6:.0f} MB |"
         )
     lines.append(
-        f"\nFollowing takes {work:.2f} times as long as fitting again, with the files {whole:.2f} times. "
+        f"\nFollowing takes {work:.2f} times as long as fitting just the levels again, with the files "
+        f"{whole:.2f} times; {_total(follow) / _total(default):.2f} times as long as fits with the default. "
         f"Memory: {early / 1e6:.0f} MB after release {min(EARLY, found['weeks'] - 1) + 1}, "
         f"{late / 1e6:.0f} MB at the end. Moved in a release at the finest level that moved most: at "
         f"most {max(follow['moved'], default=0.0):.1%} (2% of the rows change a lot)."

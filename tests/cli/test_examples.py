@@ -56,11 +56,11 @@ def test_commands_of_the_readme_run_as_written(holdfast, folder):
     (block,) = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
     lines = block.splitlines()
     assert [line.split()[1] for line in lines] == [
-        "demo", "fit", "predict", "audit", "match", "report"
+        "demo", "fit", "predict", "audit", "report"
     ]  # fmt: skip
     for line in lines:
         run_line(line, holdfast)
-    made = ("labels.csv", "wine.holdfast", "new-labels.csv", "renamed.csv", "report.html")
+    made = ("labels.csv", "wine.holdfast", "new-labels.csv", "report.html")
     for name in made:
         assert f" {name}" in block
         assert (folder / name).stat().st_size > 0

@@ -146,7 +146,8 @@ def _steps(release: Release, before: Release) -> NDArray[np.float64]:
     for end in ("from", "to"):
         pairs = zip(moves["level"].tolist(), moves[end].tolist(), strict=True)
         ends.append(centers[[place.get(pair, -1) for pair in pairs]])
-    return np.nan_to_num(ends[1] - ends[0])
+    step: NDArray[np.float64] = np.nan_to_num(ends[1] - ends[0])
+    return step
 
 
 def _connect(release: Release, before: Release, *, followed: bool) -> Release:

@@ -63,6 +63,7 @@ class Lineage:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._entries = read_entries(self.path)
+        self._latest: Release | None = None  # what `append` wrote last, so as not to read it again
 
     def __len__(self) -> int:
         """Count the releases."""
@@ -141,7 +142,7 @@ class Lineage:
         self.path.mkdir(exist_ok=True)
         with hold_file(self.path, lambda: None):
             self._entries = read_entries(self.path)
-            last = self[-1] if self._entries else None
+            last = self._read_latest() if self._entries else None
             name = self._free_label(label, now)
             if last is not None and last.label == (now[:10] if label is None else label):
                 name = last.label
@@ -154,7 +155,8 @@ class Lineage:
                     stale.unlink()
             release.write(self.path / f"{release.number:06d}.release")
         self._entries = read_entries(self.path, self._entries)
-        return replace(release, digest=self._entries[-1].digest)
+        self._latest = replace(release, digest=self._entries[-1].digest)
+        return self._latest
 
     def clusters(self, level: int | None = None) -> NDArray[Any]:
         """Describe each cluster of each release.
@@ -386,6 +388,11 @@ class Lineage:
         if release.digest != entry.digest:
             raise DamagedFile(entry.path, "it changed since the lineage was opened", RESTORE)
         return release
+
+    def _read_latest(self) -> Release:
+        if self._latest is not None and self._latest.digest == self._entries[-1].digest:
+            return self._latest
+        return self._read(len(self) - 1)
 
     def _table(self, lines: list[tuple[Any, ...]], fields: list[tuple[str, Any]]) -> NDArray[Any]:
         width = max((len(label) for label in self.labels), default=1)
