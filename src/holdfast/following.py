@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from numbers import Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,13 +19,15 @@ from holdfast._machine.interrupts import unwrap_interrupts
 from holdfast._machine.threads import lock_of
 from holdfast._machine.warn import warn_user
 from holdfast.centers.medoids import METRICS
-from holdfast.follow.engine import Followed, Options, Yesterday, follow_rows, measure_staleness
-from holdfast.follow.report import FollowPlan, Staleness
 from holdfast.hierarchy import Hierarchy
 from holdfast.parameters import check_integer, check_weight, settings_for
 from holdfast.pipeline import cluster_rows
 from holdfast.rows.ids import Left, check_ids, find_ids, normal_ids
 from holdfast.rows.log import RowLog
+
+if TYPE_CHECKING:  # loaded on first use: half of the package, and fits do not need it
+    from holdfast.follow.engine import Followed, Options, Yesterday
+    from holdfast.follow.report import Staleness
 
 __all__ = ["FollowedModel"]
 
@@ -114,6 +116,9 @@ class FollowedModel:
             A new fitted estimator with the attributes `moves_`, `events_`, `held_` and `follow_`;
             the plan if `dry_run`. This estimator is not changed.
         """
+        from holdfast.follow.engine import follow_rows
+        from holdfast.follow.report import FollowPlan
+
         check_is_fitted(self)
         model: Any = self
         rows = model._check_rows(X)
@@ -159,6 +164,8 @@ class FollowedModel:
         if given is not None:
             leaf = hierarchy.predict(np.asarray(rows, dtype=np.float64), levels[-1])
         fit = self._fit_of(rows, mass, levels[-1])
+        from holdfast.follow.engine import measure_staleness
+
         return measure_staleness(yesterday, rows, mass, leaf, levels, fit)
 
     def _fit_of(
@@ -184,6 +191,8 @@ class FollowedModel:
                 f"Row {int(np.argmin(rows.any(axis=1)))} of X is all zeros; "
                 'metric="cosine" needs rows with a nonzero value. Remove such rows.'
             )
+        from holdfast.follow.engine import Yesterday
+
         return Yesterday(
             model.hierarchy_,
             held,
@@ -235,6 +244,8 @@ class FollowedModel:
                 f"levels and n_clusters must be at most {most}, the number of {what}; got "
                 f"{chosen[-1]}. Follow fewer clusters, or fit again."
             )
+        from holdfast.follow.engine import Options
+
         return Options(
             chosen,
             check_number("price", price, math.inf),
