@@ -75,3 +75,24 @@ def test_the_number_of_cores_changes_nothing(monkeypatch):
     assert np.array_equal(one.center_indices, three.center_indices)
     assert np.array_equal(one.locator.points, three.locator.points)
     assert np.array_equal(found[0].moves_, found[1].moves_)
+
+
+@pytest.mark.parametrize("scale", [2.0**-990, 2.0**900])
+def test_extreme_values_move_like_others(scale):
+    rows = blobs(23, n=80)
+    later = rows + np.repeat([0.0, 2.5], 40)[:, None]
+    found = []
+    for factor in (1.0, scale):
+        model = HierarchicalKMedian(4, max_centers=8).fit(rows * factor, ids=np.arange(80))
+        found.append(model.follow(later * factor, ids=np.arange(80), price=0.1))
+    assert np.isfinite(found[1].hierarchy_.costs).all()
+    assert (found[1].follow_.cost <= found[1].follow_.cost_of_staying).all()
+
+
+def test_rows_of_no_weight_are_labeled_as_by_predict():
+    rows, weight = blobs(24, n=90), np.repeat([1.0, 0.0, 2.0], 30)
+    model = HierarchicalKMedian(4, max_centers=8).fit(rows, sample_weight=weight)
+    later = rows + np.repeat([0.0, 0.25, 0.5], 30)[:, None]
+    for _ in range(2):
+        model = model.follow(later, sample_weight=weight, levels=(2, 4, 8))
+        assert np.array_equal(model.labels_[30:60], model.predict(later[30:60]))

@@ -59,7 +59,10 @@ def build_followed(
     path = np.empty_like(levels.path)
     path[order.label] = levels.path
     naming = _names_by_label(levels, path, next_name)
-    costs = np.ldexp(_costs_of_cuts(problem, found, leaf, order) * unit, -exponent)
+    with np.errstate(over="ignore"):
+        costs = np.ldexp(_costs_of_cuts(problem, found, leaf, order) * unit, -exponent)
+    if not np.isfinite(costs).all():
+        raise ValueError("The cost of X overflows float64. Rescale X or the weights.")
     locator = MeansLocator(
         found.points,
         path,

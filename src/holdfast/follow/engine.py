@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.centers.keyed_table import Table, collect_table
+from holdfast.centers.keyed_table import Table
 from holdfast.follow.assemble import build_followed, give_names
 from holdfast.follow.guard import keep_tolerance, match_fresh, most_allowed
 from holdfast.follow.latent import latent_gains
-from holdfast.follow.match import Match, group_units, match_content, match_ids
+from holdfast.follow.match import Match, group_units, key_rows, match_content, match_ids
 from holdfast.follow.report import FollowReport, Staleness, list_events, list_moves
 from holdfast.follow.rows import settle_rows
 from holdfast.follow.start import levels_of, place_rows, start_from
@@ -189,39 +189,58 @@ def _match(
     all_present = numbers.size == rows.shape[0]
     shown = rows if all_present else rows[numbers]
     counts = None if weight is None else weight[numbers]
-    table = collect_table(shown, counts, yesterday.spherical, yesterday.seed)
+    table = key_rows(shown, counts, yesterday.spherical, yesterday.seed)
     own = None if ids is None else ids[numbers]
-    leaf = yesterday.hierarchy.cut(before.sizes[-1])
-    was = collect_table(yesterday.rows, yesterday.weight, yesterday.spherical, yesterday.seed)
-    old, latent, least = was.key, np.zeros(leaf.size), 0.0
+    mass = table.weight if table.weight.size else np.ones(numbers.size, dtype=np.int64)
+    here = np.ones(numbers.size) if counts is None else counts
+    match, same, least = _find(yesterday, before, table, mass, here, own, price)
+    match = _remember(yesterday, before, match, table.key if own is None else own)
+    same = same and match.left.size == 0 and not match.changed.any()
+    units, of_row, lead = group_units(table, match)
+    return _Today(table, numbers, match, units, of_row, numbers[lead], own, same, least)
+
+
+def _find(
+    yesterday: Yesterday,
+    before: Levels,
+    table: Table,
+    mass: Ints,
+    here: Floats,
+    own: NDArray[Any] | None,
+    price: float,
+) -> tuple[Match, bool, float]:
+    """Find today's rows among yesterday's rows of positive weight; whether weights are the same."""
+    leaf, rows, weight = yesterday.hierarchy.cut(before.sizes[-1]), yesterday.rows, yesterday.weight
+    known, ids, chosen = np.ones(leaf.size), yesterday.ids, np.arange(leaf.size)
+    if weight is not None:
+        chosen = np.flatnonzero(weight > 0.0)
+        known, leaf, rows = weight[chosen], leaf[chosen], rows[chosen]
+        ids = None if ids is None else ids[chosen]
+    was = key_rows(rows, known, yesterday.spherical, yesterday.seed)
+    latent, least = np.zeros(leaf.size), 0.0
     if not yesterday.bound:  # a budget that held rows back says nothing about their reasons
         latent, least = latent_gains(was, leaf, before, price, yesterday.least)
-    mass = table.weight if table.weight.size else np.ones(numbers.size, dtype=np.int64)
-    known = np.ones(leaf.size) if yesterday.weight is None else yesterday.weight
-    if yesterday.ids is not None and own is not None:
-        place = find_ids(own, yesterday.ids)
-        place[place >= 0] = np.where(known[place[place >= 0]] > 0.0, place[place >= 0], -1)
-        match = match_ids(place, leaf, mass, table.key, old, latent)
-        here = np.ones(numbers.size) if counts is None else counts
-        same_weight = bool((place >= 0).all() and np.array_equal(known[place], here))
+    if ids is not None and own is not None:
+        place = find_ids(own, ids)
+        match = match_ids(place, leaf, mass, table.key, was.key, latent)
+        same = bool((place >= 0).all() and np.array_equal(known[place], here))
     else:
         # Today's unit of weight may differ from yesterday's.
         scaled = np.rint(known / table.weight_unit).astype(np.int64)
-        match = match_content(table.key, mass, old, leaf, scaled, latent)
-        same_weight = bool((match.surviving == mass).all() and scaled.sum() == mass.sum())
-    gone = match.left[known[match.left] > 0.0]
-    match = _remember(
-        yesterday, before, replace(match, left=gone), table.key if own is None else own
-    )
-    same = same_weight and gone.size == 0 and not match.changed.any()
-    units, of_row, lead = group_units(table, match)
-    return _Today(table, numbers, match, units, of_row, numbers[lead], own, same, least)
+        match = match_content(table.key, mass, was.key, leaf, scaled, latent)
+        same = bool((match.surviving == mass).all() and scaled.sum() == mass.sum())
+    return replace(match, left=chosen[match.left]), same, least
 
 
 def _remember(yesterday: Yesterday, before: Levels, match: Match, who: NDArray[Any]) -> Match:
     """Give rows that return their old leaf, if it is still there."""
     left = yesterday.left
-    if left is None or left.level != before.sizes[-1] or left.ids.dtype.kind != who.dtype.kind:
+    if (
+        left is None
+        or left.ids.size == 0
+        or left.level != before.sizes[-1]
+        or left.ids.dtype.kind != who.dtype.kind
+    ):
         return match
     new = np.flatnonzero(match.origin < 0)
     place = find_ids(who[new], left.ids)
@@ -240,7 +259,7 @@ def _center_points(yesterday: Yesterday, k: int, table: Table) -> Floats:
     rows = yesterday.rows[yesterday.hierarchy.center_indices[:k]]
     rows = np.asarray(rows, dtype=np.float64)
     if yesterday.spherical:
-        rows = np.asarray(collect_table(rows, None, True, 0).rows, dtype=np.float64)
+        rows = np.asarray(key_rows(rows, None, True, 0).rows, dtype=np.float64)
     points: Floats = np.asarray(rows, dtype=np.float64) * np.float64(table.factor)
     return points
 
@@ -253,7 +272,7 @@ def _unchanged(
     label = np.empty(rows.shape[0], dtype=np.int32)
     label[today.numbers] = start.leaf[today.of_row]
     center = np.empty(hierarchy.n_centers, dtype=np.int64)
-    keys = collect_table(
+    keys = key_rows(
         yesterday.rows[hierarchy.center_indices], None, yesterday.spherical, yesterday.seed
     ).key
     order = np.lexsort((today.units.origin, today.units.key))
@@ -409,7 +428,7 @@ def _who_left(yesterday: Yesterday, today: _Today, before: Levels) -> Left | Non
 def _content_keys(yesterday: Yesterday, rows: Rows) -> NDArray[np.uint64]:
     if rows.shape[0] == 0:
         return np.empty(0, dtype=np.uint64)
-    return collect_table(rows, None, yesterday.spherical, yesterday.seed).key
+    return key_rows(rows, None, yesterday.spherical, yesterday.seed).key
 
 
 def measure_staleness(
@@ -424,7 +443,7 @@ def measure_staleness(
     before = levels_of(yesterday.hierarchy, levels)
     present = np.flatnonzero(np.ones(rows.shape[0]) if weight is None else weight > 0.0)
     counts = None if weight is None else weight[present]
-    table = collect_table(rows[present], counts, yesterday.spherical, yesterday.seed)
+    table = key_rows(rows[present], counts, yesterday.spherical, yesterday.seed)
     mass = table.weight if table.weight.size else np.ones(present.size, dtype=np.int64)
     nobody = np.zeros(present.size, dtype=np.bool_)
     match = Match(

@@ -114,8 +114,9 @@ class Ideas:
 
     def neighbors(self, c: int, others: NDArray[np.int64]) -> list[int]:
         """Find the nearest of other clusters."""
-        squares = np.array([float(((self.found.points[c] - self.found.points[o]) ** 2).sum())
-                            for o in others.tolist()])  # fmt: skip
+        squares = np.zeros(others.size)
+        for j in range(self.found.points.shape[1]):  # column by column, on every processor
+            squares += (self.found.points[others, j] - self.found.points[c, j]) ** 2
         return [int(o) for o in others[np.argsort(squares, kind="stable")[:NEIGHBORS]]]
 
     def away_rise(self, change: int, level: int) -> float:

@@ -1,15 +1,18 @@
 """Today's rows -> units: who was where yesterday, by id or by content."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.centers.keyed_table import Table
+from holdfast.centers.keyed_table import Table, collect_table
 from holdfast.follow.state import Floats, Ints, Numbers, Units
 
-__all__ = ["Match", "group_units", "match_content", "match_ids"]
+__all__ = ["Match", "group_units", "key_rows", "match_content", "match_ids"]
+
+_LARGE = 300  # exponents of values that are left as they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,17 @@ class Match:
     left: Ints
     returning: NDArray[np.bool_]
     latent: Floats
+
+
+def key_rows(
+    rows: NDArray[np.floating], weight: Floats | None, spherical: bool, seed: int
+) -> Table:
+    """Key rows as a fit does; extreme values are scaled so that squares of distances are normal."""
+    table = collect_table(np.asarray(rows), weight, spherical, seed)
+    largest = math.frexp(float(max(rows.max(), -rows.min())))[1]
+    if spherical or abs(largest) <= _LARGE:
+        return table
+    return replace(table, exponent=min(-largest, 1000))
 
 
 def match_ids(
