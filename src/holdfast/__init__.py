@@ -25,11 +25,13 @@ if TYPE_CHECKING:
         suggest_k,
         tune_epsilon,
     )
+    from holdfast.tables.preparer import TablePreparer
 
 __all__ = [
     "HierarchicalKMedian",
     "Hierarchy",
     "Lineage",
+    "TablePreparer",
     "__version__",
     "average_sensitivity",
     "build_report",
@@ -51,6 +53,7 @@ _HOMES = {
     "HierarchicalKMedian": "holdfast.estimator",
     "Hierarchy": "holdfast.hierarchy",
     "Lineage": "holdfast.lineage",
+    "TablePreparer": "holdfast.tables.preparer",
     "average_sensitivity": "holdfast.stability",
     "build_report": "holdfast.report",
     "cluster_stability": "holdfast.stability",

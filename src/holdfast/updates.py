@@ -22,6 +22,7 @@ from holdfast.rows.capped import Cap, CappedSketch
 from holdfast.rows.log import RowLog
 from holdfast.rows.sketch import Sketch
 from holdfast.storage.model import ModelRecord, TableRecord
+from holdfast.tables.preparation import Preparation
 
 __all__ = ["FOLLOWED", "ChangingRows", "HeldRows", "computed", "held_from_record", "hold_rows"]
 __all__ += ["record_of_held"]
@@ -193,6 +194,8 @@ class ChangingRows:
     def _check_rows(self, X: ArrayLike, reset: bool = False) -> NDArray[np.float64]:
         """Validate rows; for a model that was fitted to a table, prepare them like the table."""
         table = None if reset else getattr(self, "table_", None)
+        if table is not None and table.preparation.inputs is not None and hasattr(X, "columns"):
+            return self._prepare_frame(X, table.preparation)
         gaps = table is not None and table.preparation.fill is not None
         try:
             # scikit-learn sums all values; the sum may overflow even if each value is finite.
@@ -215,9 +218,16 @@ class ChangingRows:
             raise ValueError(
                 f"X must be numeric: {error}. Drop text columns, or encode them as numbers."
             ) from None
-        if table is None:
-            return rows
-        rows = table.preparation.apply(rows)
+        return rows if table is None else self._apply(rows, table.preparation)
+
+    def _prepare_frame(self, X: Any, preparation: Preparation) -> NDArray[np.float64]:
+        """Prepare a mixed table: columns are found by name."""
+        from holdfast.tables.preparer import prepare_frame
+
+        return self._apply(prepare_frame(X, preparation), preparation)
+
+    def _apply(self, values: NDArray[np.float64], preparation: Preparation) -> NDArray[np.float64]:
+        rows = preparation.apply(values)
         if not np.isfinite(rows).all():
             raise ValueError(
                 "X overflows when it is scaled like the table that the model was fitted to; scaled "

@@ -11,6 +11,7 @@ import pytest
 from scipy.cluster.hierarchy import is_valid_linkage
 
 from holdfast import HierarchicalKMedian, k_median_cost, load
+from holdfast.tables.scales import Distinct, find_scale
 
 USE = ("--id", "id", "--columns", "height,width")
 
@@ -68,25 +69,26 @@ def test_options_reach_the_estimator(holdfast, people):
     assert record["format"] == 1
 
 
-def test_standardize_divides_by_rounded_deviations_and_says_so(holdfast, people):
+def test_standardize_divides_by_the_deviation_of_the_core_and_says_so(holdfast, people):
     done = holdfast("fit", people, *USE, "-k", 3, "--json")
     scale = json.loads(done.out)["preparation"]["scale"]
-    deviations = matrix_of(people, "height", "width").std(axis=0)
-    assert scale == [2.0 ** round(np.log2(s)) for s in deviations]
-    assert "divided by a power of two near its standard deviation" in done.err
+    columns = matrix_of(people, "height", "width").T
+    assert scale == [find_scale(Distinct.of(np.ascontiguousarray(c))) for c in columns]
+    assert "divided by the deviation of their core" in done.err
     again = holdfast("fit", people, *USE, "-k", 3, "--json", "--no-standardize")
     assert json.loads(again.out)["preparation"]["scale"] is None
     assert "not scaled" in again.err
 
 
-def test_text_columns_are_left_out_with_a_notice_or_refused(holdfast, people):
+def test_text_columns_are_categories_or_refused(holdfast, people):
     done = holdfast("fit", people, "-k", 3, "--json")
-    assert json.loads(done.out)["preparation"]["columns"] == ["height", "width", "count"]
-    assert "ignoring columns that are not numeric: id (text), town (text)" in done.err
+    columns = ["town=Bern", "town=Ulm", "height", "width", "count"]
+    assert json.loads(done.out)["preparation"]["columns"] == columns
+    assert "ignoring columns: id (60 different texts in 60 rows: ids?)" in done.err
     strict = holdfast("fit", people, "-k", 3, "--strict", "--id", "id")
     assert (strict.code, strict.out) == (2, "")
     assert "town (text)" in strict.err
-    named = holdfast("fit", people, "-k", 3, "--columns", "town,height")
+    named = holdfast("fit", people, "-k", 3, "--columns", "id,height")
     assert named.code == 2
 
 
@@ -137,7 +139,7 @@ GAPS = "id,a,b\nx,1,5\ny,,6\nz,3,\nu,4,8\nv,2,7\n"
 
 def test_missing_values_are_counted_and_two_ways_out_told(holdfast, folder):
     (folder / "gaps.csv").write_text(GAPS)
-    done = holdfast("fit", "gaps.csv", "--id", "id", "-k", 2)
+    done = holdfast("fit", "gaps.csv", "--id", "id", "-k", 2, "--strict")
     assert (done.code, done.out) == (2, "")
     assert "2 values missing in 2 rows of 5 (by column: a 1, b 1)" in done.err
     assert "--drop-missing" in done.err

@@ -14,7 +14,7 @@ from holdfast.cli.app import run_program
 
 @pytest.fixture
 def model(holdfast, people):
-    done = holdfast("fit", people, "-k", "3,5", "--id", "id", "--drop", "count", "-o", "l.csv",
+    done = holdfast("fit", people, "-k", "3,5", "--id", "id", "--ignore", "count,town", "-o", "l.csv",
                     "--model", "people.holdfast", "--quiet")  # fmt: skip
     assert done.code == 0, done.err
     return people.parent / "people.holdfast"
@@ -245,7 +245,18 @@ def test_models_that_cannot_be_compared_are_named(holdfast, people, model):
 
 
 def test_refined_splits_survive_an_update(holdfast, people):
-    common = ("--drop", "count", "-k", 3, "--method", "means", "-o", "l.csv", "--force", "--quiet")
+    common = (
+        "--ignore",
+        "count,town",
+        "-k",
+        3,
+        "--method",
+        "means",
+        "-o",
+        "l.csv",
+        "--force",
+        "--quiet",
+    )
     gone = rows_of(people, 0, 12, "gone.csv")
     done = holdfast("fit", people, "--model", "all.holdfast", *common)
     assert done.code == 0, done.err

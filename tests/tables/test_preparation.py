@@ -1,5 +1,6 @@
-"""Scales are powers of two near the standard deviation, the same for any division into parts."""
+"""Scales lie near the deviation of the core, the same for any order and division of the rows."""
 
+import functools
 import math
 import subprocess
 import sys
@@ -8,72 +9,92 @@ import numpy as np
 import pytest
 from portable import normal, scales
 
-from holdfast.tables import preparation
-from holdfast.tables.preparation import Preparation, measure_spread
+from holdfast.tables import scales as tables_scales
+from holdfast.tables.preparation import Preparation
+from holdfast.tables.scales import Distinct, core_deviation, find_scale, median
 
 
-def scales_of(values: np.ndarray) -> tuple[float, ...]:
-    return tuple(measure_spread([values], values.shape[1]).scale.tolist())
+def scale_of(column: np.ndarray) -> float:
+    return find_scale(Distinct.of(np.asarray(column, dtype=np.float64)))
 
 
-def test_scale_is_the_power_of_two_nearest_the_deviation():
+def naive_core(column: np.ndarray) -> float:
+    """Each row counts 1/16 in the smallest and the largest hundredth of the rows, else 1."""
+    values = np.sort(column)
+    n = values.size
+    places = np.arange(n)
+    inside = np.minimum(places + 1, 0.99 * n) - np.maximum(places, 0.01 * n)
+    inside = np.clip(inside, 0.0, 1.0)
+    mass = inside + (1.0 - inside) / 16.0
+    mean = (mass * values).sum() / mass.sum()
+    return math.sqrt((mass * (values - mean) ** 2).sum() / mass.sum())
+
+
+@pytest.mark.parametrize("n", [2, 7, 60, 150, 700])
+def test_core_deviation_is_that_of_a_naive_count(n):
+    rng = np.random.default_rng(n)
+    for column in (normal(rng, (n, 1))[:, 0] * 50.0 + 7.0, rng.integers(0, 4, n) + 0.5):
+        assert core_deviation(Distinct.of(column)) == pytest.approx(naive_core(column), rel=1e-12)
+
+
+def test_scale_is_the_nearest_of_four_steps_in_each_doubling():
     rng = np.random.default_rng(0)
     # Deviations of 2^-1000 to 2^1000, so that neither squares nor logarithms are off.
-    values = normal(rng, (50, 400)) * scales(rng, -1000, 1000, 400)
-    for column, scale in zip(values.T, scales_of(values), strict=True):
-        unit = math.ldexp(1.0, math.frexp(np.abs(column).max())[1])
-        deviation = (column / unit).std() / (scale / unit)
-        assert math.sqrt(0.5) * (1 - 1e-12) <= deviation <= math.sqrt(2.0) * (1 + 1e-12)
-        assert math.frexp(scale)[0] == 0.5
+    values = normal(rng, (50, 200)) * scales(rng, -1000, 1000, 200)
+    for column in values.T:
+        core, scale = core_deviation(Distinct.of(column)), scale_of(column)
+        assert 2.0 ** (-1 / 8) * (1 - 1e-12) <= core / scale <= 2.0 ** (1 / 8) * (1 + 1e-12)
+        steps = 4.0 * math.log2(scale)
+        assert abs(steps - round(steps)) < 1e-9
 
 
-@pytest.mark.parametrize("power", [-1022, -500, 0, 500, 1020])
-@pytest.mark.parametrize(
-    ("spread", "expected"), [(1.4142, 0), (1.4143, 1), (0.7071, -1), (0.7072, 0)]
-)
-def test_the_edge_lies_at_the_square_root(power: int, spread: float, expected: int):
-    values = np.ldexp(np.array([[-spread], [spread]]), power)
-    assert scales_of(values) == (math.ldexp(1.0, max(power + expected, -1022)),)
+@pytest.mark.parametrize("power", [-1000, 0, 1000])
+@pytest.mark.parametrize("edge", [1 / 8, 3 / 8, 5 / 8, 7 / 8])
+def test_edges_lie_between_the_steps(power, edge):
+    for factor, expected in ((1.0 - 1e-9, edge - 1 / 8), (1.0 + 1e-9, edge + 1 / 8)):
+        spread = math.ldexp(2.0**edge * factor, power)
+        scale = scale_of(np.array([-spread, spread]))
+        assert scale == pytest.approx(math.ldexp(2.0**expected, power), rel=1e-12)
 
 
-def test_constant_columns_are_left_alone():
-    assert scales_of(np.array([[0.0, 0.1, 1e300], [0.0, 0.1, 1e300]])) == (1.0, 1.0, 1.0)
+def test_no_single_row_carries_a_scale():
+    rng = np.random.default_rng(1)
+    column = normal(rng, (400, 1))[:, 0]
+    for far in (10.0, 100.0):
+        core = core_deviation(Distinct.of(np.append(column, far)))
+        assert core < (1.02 if far == 10.0 else 1.3) * core_deviation(Distinct.of(column))
+        assert np.append(column, far).std() > (1.1 if far == 10.0 else 4.0)
 
 
-@pytest.fixture
-def values():
-    random = np.random.RandomState(3)
-    return random.randint(-999, 1000, size=(700, 4)) * np.array([1.0, 1e-3, 1e150, 0.0]) + 7.0
+def test_a_constant_column_has_no_scale():
+    for column in ([0.1] * 5, [1e300] * 2, [-0.0, 0.0], [np.nan, 3.0], []):
+        assert scale_of(np.array(column)) == 0.0
 
 
-@pytest.mark.parametrize("block", [64, 100, 700, 4096])
+@pytest.mark.parametrize("most", [64, 1 << 20])
 @pytest.mark.parametrize("ends", [[], [1], [64, 65, 66], [350], [0, 699]])
-def test_parts_change_no_bit(values, monkeypatch, block, ends):
-    monkeypatch.setattr(preparation, "_BLOCK_ROWS", block)
-    whole = measure_spread([values], 4)
-    parts = measure_spread(np.split(values, ends), 4)
-    for name in ("low", "high", "scale"):
-        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
-    assert parts.n_rows == 700
+def test_neither_parts_nor_order_change_a_bit(monkeypatch, most, ends):
+    monkeypatch.setattr(tables_scales, "MOST_VALUES", most)
+    random = np.random.RandomState(3)
+    column = random.randint(-999, 1000, size=700) * 1e-3 + 7.0
+    column[random.randint(0, 700, size=30)] = np.nan
+    whole = Distinct.of(column)
+    assert whole.values.size <= most
+    for given in (column, column[random.permutation(700)]):
+        parts = [Distinct.of(part) for part in np.split(given, ends)]
+        found = functools.reduce(Distinct.add, parts)
+        np.testing.assert_array_equal(found.values, whole.values)
+        np.testing.assert_array_equal(found.counts, whole.counts)
+        assert (found.level, found.missing) == (whole.level, whole.missing)
+        assert find_scale(found) == find_scale(whole)
+    exact = np.nanmedian(column)
+    assert median(whole) == exact if most > 700 else abs(median(whole) - exact) < 0.3
 
 
 @pytest.mark.parametrize("size", [1e-320, 1e-160, 1.0, 1e160, 1.5e308])
-@pytest.mark.parametrize("parts", [1, 5])
-def test_no_size_of_values_overflows_or_vanishes(size, parts):
-    column = size * np.linspace(-1.0, 1.0, 40)[:, None]
-    scale = measure_spread(np.array_split(column, parts), 1).scale[0]
-    assert 0.5 < scale / (0.5916 * size) < 2.0 or scale in (2.0**-1022, 2.0**1023)
-
-
-def test_a_large_value_that_comes_late():
-    rows = np.concatenate((np.full((50, 1), 1e-200), [[1e200]]))
-    scale = measure_spread([rows[:50], rows[50:]], 1).scale[0]
-    assert scale == measure_spread([rows], 1).scale[0]
-    assert 1e199 < scale < 3e199
-
-
-def test_no_rows_scale_nothing():
-    assert measure_spread([], 2).scale.tolist() == [1.0, 1.0]
+def test_no_size_of_values_overflows_or_vanishes(size):
+    scale = scale_of(size * np.linspace(-1.0, 1.0, 40))
+    assert 0.8 < scale / (0.5916 * size) < 1.25 or scale in (2.0**-1022, 2.0**1023)
 
 
 def test_apply_fills_and_divides():

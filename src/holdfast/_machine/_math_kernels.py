@@ -64,3 +64,10 @@ def portable_exp(x):
     series = series * r + 1.0 / 6.0
     series = series * r + 0.5
     return math.ldexp(1.0 + (r + r * r * series), int(k))
+
+
+@kernel
+def log_each(values, out):
+    """Natural logarithm of each of some positive finite doubles."""
+    for i in range(values.size):
+        out[i] = portable_log(values[i])

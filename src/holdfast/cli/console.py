@@ -91,14 +91,17 @@ class Console:
         head = {"holdfast": __version__, "format": FORMAT, "command": self.command}
         print(json.dumps(_plain({**head, **record}), allow_nan=False), flush=True)
 
-    def show_table(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    def show_table(
+        self, header: Sequence[str], rows: Iterable[Sequence[str]], *, notice: bool = False
+    ) -> None:
         """Print a table for people: numbers to the right, on standard error if it must."""
         from rich.console import Console as Screen
         from rich.table import Table
         from rich.text import Text
 
-        file = sys.stderr if self.table_on_stdout else sys.stdout
-        if self.table_on_stdout and self.display.quiet:
+        aside = notice or self.table_on_stdout
+        file = sys.stderr if aside else sys.stdout
+        if aside and self.display.quiet:
             return
         lines = [[printable(cell) for cell in row] for row in rows]
         table = Table(box=None, pad_edge=False, header_style="bold")

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from holdfast.tables.dataset import Dataset
     from holdfast.tables.preparation import Preparation
     from holdfast.tables.read import DataTable
+    from holdfast.tables.summary import Treatment
 
 __all__ = ["EXAMPLES", "fit", "read_dataset"]
 
@@ -51,6 +52,7 @@ EXAMPLES = (
 )
 
 _OUTPUT = "Output"
+_MOST_TREATMENTS = 40
 
 
 @dataclass(frozen=True)
@@ -192,10 +194,11 @@ def fit(
 ) -> None:
     """Cluster a table: one row out for each row in, one column of labels for each K.
 
-    Columns that are not numeric are ignored with a notice. The others are divided by their standard
-    deviation, rounded to a power of two (--like MODEL repeats the scales of a model);
-    --no-standardize keeps them as they are. The column center_from marks centers: a row is the
-    center of its cluster for every K from that number on.
+    All columns are used that can be: numbers, true and false, categories and dates. A table says
+    what is done with each. Numbers are divided by their deviation, in which far values count less
+    (--like MODEL repeats the scales of a model); --no-standardize keeps them as they are. Gaps are
+    filled and marked. The column center_from marks centers: a row is the center of its cluster for
+    every K from that number on.
     """
     from holdfast.tables.write import TABLE_ENDINGS, check_outputs
 
@@ -320,7 +323,6 @@ def read_dataset(
 ) -> "Dataset":
     """Read a table and prepare its rows, as the options say."""
     from holdfast.tables.dataset import prepare_like, prepare_table
-    from holdfast.tables.errors import count, list_names
     from holdfast.tables.read import read_table
 
     choice, missing = column.choice(weights), column.missing
@@ -343,15 +345,31 @@ def read_dataset(
             table, preparation, id_name=column.id, weights=weights, notify=console.notice
         )
     dataset.check_ids()
-    rows, columns = (
-        count(n, what) for n, what in zip(dataset.rows.shape, ("row", "column"), strict=True)
-    )
-    scaled = "each divided by a power of two near its standard deviation"
-    console.notice(
-        f"{rows}, {columns}: {list_names(dataset.preparation.columns)}; "
-        f"{scaled if dataset.preparation.scale else 'not scaled'}."
-    )
+    show_preparation(dataset.preparation, dataset.treatments, console, dataset.rows.shape[0])
     return dataset
+
+
+def show_preparation(
+    preparation: "Preparation",
+    treatments: "tuple[Treatment, ...]",
+    console: Console,
+    n_rows: int | None = None,
+) -> None:
+    """Say what was done with the columns: in a line, and in a table if they are not all alike."""
+    from holdfast.tables.errors import count, list_names, show_name
+
+    rows = "" if n_rows is None else f"{count(n_rows, 'row')}, "
+    names = [source.name for source in preparation.sources]
+    scaled = "numbers divided by the deviation of their core" if preparation.scale else "not scaled"
+    console.notice(f"{rows}{count(len(names), 'column')}: {list_names(names)}; {scaled}.")
+    plain = ("number", "-")
+    if all(t.kind in plain and "tails" not in t.how for t in treatments) or console.display.quiet:
+        return
+    shown = treatments[:_MOST_TREATMENTS]
+    lines = [[show_name(t.name) or "(no name)", t.kind, t.how] for t in shown]
+    if len(treatments) > len(shown):
+        lines.append([f"and {len(treatments) - len(shown):,} more", "", ""])
+    console.show_table(["column", "kind", "what is done with it"], lines, notice=True)
 
 
 def _build_estimator(
@@ -445,7 +463,7 @@ def _fit_parts(estimator: "HierarchicalKMedian", job: _Job, ks: tuple[int, ...])
     columns = None
     if job.like is None and not job.append:
         others = (name for name in (column.id, weights) if name is not None)
-        columns = (*preparation.columns, *others)
+        columns = (*(source.name for source in preparation.sources), *others)
 
     def prepare(progress: Any, what: str) -> "Iterator[Dataset]":
         return prepare_parts_like(
@@ -506,7 +524,7 @@ def _fit_chunks(
 
 def _prepare_parts(job: _Job, kinds: dict[str, str]) -> "Preparation":
     from holdfast._machine.progress import Progress
-    from holdfast.tables.dataset import prepare_parts
+    from holdfast.tables.dataset import find_preparation
     from holdfast.tables.read import read_parts
 
     if job.like is not None:
@@ -530,10 +548,12 @@ def _prepare_parts(job: _Job, kinds: dict[str, str]) -> "Preparation":
                 yield part
                 shown.advance(part.fraction_read - shown.done)
 
-        return prepare_parts(
+        preparation, treatments = find_preparation(
             open_parts,
             column.choice(job.weights),
-            standardize=column.standardize,
+            scale="core" if column.standardize else None,
             missing=column.missing,
             notify=console.notice,
         )
+    show_preparation(preparation, treatments, console)
+    return preparation

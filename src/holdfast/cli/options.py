@@ -207,9 +207,46 @@ class ColumnOptions:
     drop: Annotated[
         str | None,
         _option(
+            "--ignore",
             "--drop",
             metavar="A,B,...",
-            help="Use all numeric columns except these.",
+            help="Use all columns that can be used except these.",
+            panel=_COLUMNS,
+        ),
+    ] = None
+    categories: Annotated[
+        str | None,
+        _option(
+            "--categories",
+            metavar="A,B,...",
+            help="Take these columns as categories, also where they hold numbers.",
+            panel=_COLUMNS,
+        ),
+    ] = None
+    dates: Annotated[
+        str | None,
+        _option(
+            "--dates",
+            metavar="A,B,...",
+            help="Take these columns as dates or times, such as 2024-05-31 14:30.",
+            panel=_COLUMNS,
+        ),
+    ] = None
+    cycles: Annotated[
+        str | None,
+        _option(
+            "--cycles",
+            metavar="hour,weekday",
+            help="Add the hour, the weekday or both of dates, as points on a circle.",
+            panel=_COLUMNS,
+        ),
+    ] = None
+    transform: Annotated[
+        str | None,
+        _option(
+            "--transform",
+            metavar="log:A,B,...",
+            help="Take log(1 + x) of these columns: for numbers with heavy tails.",
             panel=_COLUMNS,
         ),
     ] = None
@@ -226,7 +263,7 @@ class ColumnOptions:
         bool,
         _option(
             "--standardize/--no-standardize",
-            help="Divide columns by their standard deviation, rounded to a power of two.",
+            help="Divide numbers by the deviation of their core, which no single row decides.",
             panel=_COLUMNS,
         ),
     ] = True
@@ -234,7 +271,7 @@ class ColumnOptions:
         bool,
         _option(
             "--strict",
-            help="Fail on columns that are not numeric instead of ignoring them.",
+            help="Fail on columns that are not numeric and on missing values.",
             panel=_COLUMNS,
         ),
     ] = False
@@ -251,7 +288,7 @@ class ColumnOptions:
         _option(
             "--impute",
             metavar="median",
-            help="Fill missing values with the median of their column.",
+            help="Fill missing values with the median of their column, and do not mark them.",
             panel=_COLUMNS,
         ),
     ] = None
@@ -260,17 +297,34 @@ class ColumnOptions:
         """Return the same for `holdfast.tables`."""
         from holdfast.tables.columns import ColumnChoice
 
-        chosen, dropped = parse_names("--columns", self.columns), parse_names("--drop", self.drop)
-        return ColumnChoice(chosen, dropped, self.id, weights, self.strict)
+        cycles = parse_names("--cycles", self.cycles)
+        if not set(cycles) <= {"hour", "weekday"}:
+            raise InputError(f"--cycles must be hour, weekday or both; got {self.cycles!r}.")
+        if self.transform is not None and not self.transform.startswith("log:"):
+            raise InputError(f"--transform must be log:A,B,...; got {self.transform!r}.")
+        logs = None if self.transform is None else self.transform.removeprefix("log:")
+        return ColumnChoice(
+            columns=parse_names("--columns", self.columns),
+            drop=parse_names("--ignore", self.drop),
+            id=self.id,
+            weights=weights,
+            strict=self.strict,
+            categories=parse_names("--categories", self.categories),
+            dates=parse_names("--dates", self.dates),
+            logs=parse_names("--transform", logs),
+            cycles=cycles,
+        )
 
     @property
     def missing(self) -> "Missing":
-        """What happens to rows with missing values."""
+        """What happens to missing values."""
         if self.impute not in (None, "median"):
             raise InputError(f"--impute must be median; got {self.impute!r}.")
         if self.impute and self.drop_missing:
             raise InputError("give --drop-missing or --impute median, not both.")
-        return "median" if self.impute else "drop" if self.drop_missing else "error"
+        if self.impute:
+            return "median"
+        return "drop" if self.drop_missing else "error" if self.strict else "indicate"
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,8 @@ def _describe_preparation(dataset: "Dataset", notices: list[str]) -> list[str]:
     if dataset.id_name is not None:
         found.append(f"Rows are named by the column {dataset.id_name}.")
     found += [notice[:1].upper() + notice[1:] for notice in notices]
-    scaled = "Each column is divided by its standard deviation, rounded to a power of two."
+    found += [f"{show_name(t.name)}: {t.kind}; {t.how}." for t in dataset.treatments[:_MOST_NAMES]]
+    scaled = "Numbers are divided by their deviation, in which far values count less."
     return [*found, scaled if dataset.preparation.scale else "The columns are not scaled."]
 
 

@@ -1,4 +1,4 @@
-"""Which columns of a table are numbers, and these numbers; ids and weights."""
+"""Which columns of a table are used and what for; ids and weights."""
 
 import re
 from dataclasses import dataclass, replace
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.tables.encode import find_kind, to_doubles
 from holdfast.tables.errors import (
-    Notify,
     TableError,
     count,
-    ignore,
     list_names,
     show_name,
 )
@@ -22,18 +21,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "EMPTY",
     "ColumnChoice",
     "DistinctIds",
-    "choose_columns",
+    "choose_candidates",
+    "describe_text",
+    "find_names",
+    "find_rounded",
     "take_ids",
     "take_weight",
-    "to_matrix",
-    "why_not_numeric",
 ]
-
-EMPTY = "empty"
-"""Why a column without any value is not numeric."""
 
 _EXACT_INTEGERS = 1 << 53
 _CURRENCY = r"(?:[$€£¥₹%]|USD|EUR|GBP|CHF|JPY)"
@@ -48,15 +44,23 @@ class ColumnChoice:
     Attributes
     ----------
     columns : tuple of str
-        Use these only; none for all numeric ones.
+        Use these only; none for all that can be used.
     drop : tuple of str
-        Use all numeric ones but these.
+        Use all that can be used but these.
     id : str or None
         Identifies rows.
     weights : str or None
         How often each row counts.
     strict : bool
-        Whether a column that is not numeric is an error instead of being left out.
+        Whether a column that is not numeric is an error.
+    categories : tuple of str
+        These are categories, whatever their values look like.
+    dates : tuple of str
+        These are dates or times; their text must be written as in ISO 8601.
+    logs : tuple of str
+        Of these numbers x, log(1 + x) is taken.
+    cycles : tuple of str
+        "hour", "weekday" or both: of dates, points on a circle are added.
     """
 
     columns: tuple[str, ...] = ()
@@ -64,97 +68,63 @@ class ColumnChoice:
     id: str | None = None
     weights: str | None = None
     strict: bool = False
+    categories: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    cycles: tuple[str, ...] = ()
 
 
-def choose_columns(
-    table: DataTable, choice: ColumnChoice, notify: Notify = ignore
-) -> tuple[str, ...]:
-    """Names of the columns to cluster by; tells which are left out, and why."""
-    if choice.columns and choice.drop:
-        raise TableError("give `columns` or `drop`, not both.")
-    choice = _find_names(table, choice)
-    present = table.data.column_names
+def choose_candidates(table: DataTable, choice: ColumnChoice) -> tuple[str, ...]:
+    """Names of the columns that may be used."""
     special = {choice.id, choice.weights, *choice.drop}
-    candidates = choice.columns or tuple(name for name in present if name not in special)
+    candidates = choice.columns or tuple(n for n in table.data.column_names if n not in special)
     overlap = [name for name in choice.columns if name in special]
     if overlap:
         raise TableError(f"{overlap[0]!r} is in `columns` and is also an id or a weight.")
-    reasons = {name: why_not_numeric(table.data.column(name)) for name in candidates}
-    left_out = {name: why for name, why in reasons.items() if why}
-    if "" in candidates and "" not in choice.columns:
-        left_out.setdefault("", "it has no name (a row index?)")
-    if left_out:
-        _report_left_out(left_out, choice.strict or bool(choice.columns), notify)
-    names_left = tuple(name for name in candidates if name not in left_out)
-    if not names_left:
-        raise TableError(
-            f"{table.source} has no numeric column to cluster by; it has {list_names(present)}."
-        )
-    return names_left
+    return candidates
 
 
-def _find_names(table: DataTable, choice: ColumnChoice) -> ColumnChoice:
+def find_names(table: DataTable, choice: ColumnChoice) -> ColumnChoice:
     """Find the names that were asked for among those of the table.
 
     A name with a comma may be given as it is, although commas separate names, and one with a
     newline as messages show it.
     """
+    if choice.columns and choice.drop:
+        raise TableError("give `columns` or `drop`, not both.")
     present = table.data.column_names
     known = {show_name(name): name for name in present} | {name: name for name in present}
-    found: dict[str, tuple[str, ...]] = {}
-    asked = {"columns": choice.columns, "drop": choice.drop}
-    asked |= {"id": (choice.id,) if choice.id else (), "weights": ()}
-    asked["weights"] = (choice.weights,) if choice.weights else ()
-    for option, names in asked.items():
-        chosen, start = [], 0
-        while start < len(names):
-            for end in range(len(names), start, -1):
-                joined = (between.join(names[start:end]) for between in (",", ", "))
-                name = next((known[text] for text in joined if text in known), None)
-                if name is not None:
-                    break
-            else:
-                raise TableError(
-                    f"`{option}`: {table.source} has no column {names[start]!r}; it has "
-                    f"{list_names(present)}."
-                )
-            chosen.append(name)
-            start = end
-        found[option] = tuple(dict.fromkeys(chosen))
-    return replace(choice, columns=found["columns"], drop=found["drop"])
+    found: dict[str, Any] = {}
+    for option in ("columns", "drop", "categories", "dates", "logs"):
+        found[option] = _find_each(option, getattr(choice, option), known, table)
+    for option in ("id", "weights"):
+        asked = getattr(choice, option)
+        found[option] = _find_each(option, (asked,), known, table)[0] if asked else None
+    return replace(choice, **found)
 
 
-def _report_left_out(left_out: dict[str, str], strict: bool, notify: Notify) -> None:
-    described = [f"{show_name(name) or '(no name)'} ({why})" for name, why in left_out.items()]
-    if strict:
-        raise TableError(
-            f"not numeric: {list_names(described)}. Convert these columns, or leave them out with "
-            "`columns` or `drop`."
-        )
-    notify(f"ignoring columns that are not numeric: {list_names(described)}.")
+def _find_each(
+    option: str, names: tuple[str, ...], known: dict[str, str], table: DataTable
+) -> tuple[str, ...]:
+    chosen, start = [], 0
+    while start < len(names):
+        for end in range(len(names), start, -1):
+            joined = (between.join(names[start:end]) for between in (",", ", "))
+            name = next((known[text] for text in joined if text in known), None)
+            if name is not None:
+                break
+        else:
+            option = {"logs": "transform"}.get(option, option)
+            raise TableError(
+                f"`{option}`: {table.source} has no column {names[start]!r}; it has "
+                f"{list_names(table.data.column_names)}."
+            )
+        chosen.append(name)
+        start = end
+    return tuple(dict.fromkeys(chosen))
 
 
-def why_not_numeric(column: "pa.ChunkedArray") -> str:
-    """Say why a column is not numbers; nothing where it is."""
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return ""
-    if pa.types.is_decimal(kind):
-        return ""
-    if pa.types.is_null(kind):
-        return EMPTY
-    if pa.types.is_dictionary(kind):
-        return "categories"
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _describe_text(column)
-    if pa.types.is_temporal(kind):
-        return "dates or times"
-    return str(kind)
-
-
-def _describe_text(column: "pa.ChunkedArray") -> str:
+def describe_text(column: "pa.ChunkedArray") -> str:
     """Show the value that keeps a column from being numeric, where most are numbers."""
     sample = [v for v in column.slice(0, 10_000).to_pylist() if v is not None]
     half = len(sample) // 2
@@ -178,41 +148,12 @@ def _describe_text(column: "pa.ChunkedArray") -> str:
     return "text"
 
 
-def to_matrix(
-    table: DataTable, names: tuple[str, ...], notify: Notify = ignore
-) -> NDArray[np.float64]:
-    """Numbers of the columns, NaN where missing."""
+def find_rounded(table: DataTable, names: tuple[str, ...]) -> list[str]:
+    """Columns of integers that doubles do not hold exactly."""
     import pyarrow as pa
 
-    values = np.empty((table.data.num_rows, len(names)), dtype=np.float64)
-    rounded = []
-    for j, name in enumerate(names):
-        column = table.data.column(name)
-        if pa.types.is_integer(column.type) and _beyond_doubles(column):
-            rounded.append(name)
-        values[:, j] = _to_doubles(column)
-        infinite = np.isinf(values[:, j])
-        if infinite.any():
-            raise TableError(
-                f"column {name} of {table.source} has {count(infinite.sum(), 'infinite value')}, "
-                f"the first in row {table.first_row + infinite.argmax()} (rows count from 0). "
-                "Replace them."
-            )
-    if rounded:
-        notify(
-            f"rounding integers beyond 2^53 to doubles in: {list_names(rounded)}. If they identify "
-            "rows, use `id` or `drop`."
-        )
-    return values
-
-
-def _to_doubles(column: "pa.ChunkedArray") -> NDArray[np.float64]:
-    import pyarrow as pa
-
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
-    values: NDArray[Any] = column.cast(pa.float64(), safe=False).to_numpy()
-    return values
+    found = ((name, table.data.column(name)) for name in names)
+    return [name for name, c in found if pa.types.is_integer(c.type) and _beyond_doubles(c)]
 
 
 def _beyond_doubles(column: "pa.ChunkedArray") -> bool:
@@ -292,12 +233,11 @@ def take_weight(table: DataTable, name: str | None) -> NDArray[np.float64] | Non
     if name is None:
         return None
     column = table.data.column(name)
-    why = why_not_numeric(column)
-    if why:
-        raise TableError(f"`weights`: column {name} is not numeric ({why}).")
+    if find_kind(column) not in ("number", "boolean"):
+        raise TableError(f"`weights`: column {show_name(name)} is not numeric ({column.type}).")
     if column.null_count:
         raise TableError(f"`weights`: column {name} misses {count(column.null_count, 'value')}.")
-    weight = _to_doubles(column)
+    weight = to_doubles(column)
     wrong = ~(np.isfinite(weight) & (weight >= 0.0))
     if wrong.any():
         raise TableError(

@@ -1,36 +1,42 @@
 """Tables -> prepared rows with their ids and weights, whole or in parts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.tables.columns import (
-    EMPTY,
     ColumnChoice,
     DistinctIds,
-    choose_columns,
+    choose_candidates,
+    describe_text,
+    find_names,
+    find_rounded,
     take_ids,
     take_weight,
-    to_matrix,
-    why_not_numeric,
 )
-from holdfast.tables.errors import Notify, TableError, count, ignore, list_names
-from holdfast.tables.preparation import ColumnSpread, Missing, Preparation, measure_spread
+from holdfast.tables.encode import encode, find_kind, to_doubles
+from holdfast.tables.errors import Notify, TableError, count, ignore, list_names, show_name
+from holdfast.tables.preparation import Input, Missing, Preparation
 from holdfast.tables.read import DataTable
+from holdfast.tables.summary import Treatment, count_columns, settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Dataset", "prepare_like", "prepare_parts", "prepare_table"]
+__all__ = ["Dataset", "find_preparation", "prepare_like", "prepare_table"]
 
 _AT_FIT = "Leave those rows out with `drop_missing`, or fill the gaps with `impute='median'`."
 _AT_PREDICT = (
     "The model does not know how to treat them: fit it with `drop_missing` or `impute='median'`, "
     "or fill them in the table."
 )
+
+
+OpenParts = Callable[[tuple[str, ...] | None], Iterator[DataTable]]
+"""Reads a table in parts: the columns given, or all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +58,8 @@ class Dataset:
     preparation : Preparation
     table : DataTable
         The table, or a part of it.
+    treatments : tuple of Treatment
+        What was done with each column; empty where a preparation was repeated.
     """
 
     table: DataTable
@@ -62,6 +70,7 @@ class Dataset:
     id_name: str | None
     weight: NDArray[np.float64] | None
     preparation: Preparation
+    treatments: tuple[Treatment, ...] = ()
 
     @property
     def first_row(self) -> int:
@@ -80,77 +89,116 @@ def prepare_table(
     choice: ColumnChoice,
     *,
     standardize: bool = True,
-    missing: Missing = "error",
+    missing: Missing = "indicate",
     notify: Notify = ignore,
 ) -> Dataset:
-    """Choose columns, treat gaps and scale, as asked.
-
-    Where columns are scaled, each is divided by its standard deviation rounded to a power of two
-    (1 where it is constant). The exact value changes with each row that is added or removed, and
-    then moves every row; the rounded one mostly stays. Where a column lies near the edge between
-    two powers it jumps, and then more moves than with the exact value: to fit again, repeat a
-    preparation with `prepare_like`.
-    """
-    names = choose_columns(table, choice, notify)
-    values = to_matrix(table, names, notify)
-    used = _check_gaps(values, names, missing, table, notify, _AT_FIT)
-    kept = values[used]
-    fill = _find_medians(kept, names) if missing == "median" else None
-    preparation = Preparation(names, missing, fill)
-    spread = measure_spread([preparation.apply(kept)], len(names))
-    preparation = _scale(preparation, spread, standardize, notify)
-    weight = _check_weight(take_weight(table, choice.weights), choice.weights)
-    return Dataset(
-        table=table,
-        rows=preparation.apply(kept),
-        values=kept,
-        used=used,
-        ids=take_ids(table, choice.id),
-        id_name=choice.id,
-        weight=None if weight is None else weight[used],
-        preparation=preparation,
+    """Choose columns, encode categories, treat gaps and scale, as asked."""
+    scale = "core" if standardize else None
+    choice = find_names(table, choice)
+    preparation, treatments = find_preparation(
+        lambda names: iter([table]), choice, missing=missing, scale=scale, notify=notify
     )
+    dataset = prepare_like(
+        table, preparation, id_name=choice.id, weights=choice.weights, at_fit=True, notify=notify
+    )
+    if dataset.weight is not None and not dataset.weight.any():
+        raise TableError(f"`weights`: all values of {choice.weights} are zero.")
+    return replace(dataset, treatments=treatments)
 
 
-def prepare_parts(
-    open_parts: Callable[[tuple[str, ...] | None], Iterator[DataTable]],
+def find_preparation(
+    open_parts: OpenParts,
     choice: ColumnChoice,
     *,
-    standardize: bool = True,
-    missing: Missing = "error",
+    missing: Missing = "indicate",
+    scale: str | None = "core",
+    manhattan: bool = False,
     notify: Notify = ignore,
-) -> Preparation:
-    """Find the preparation of a table that is read in parts: that of the whole table.
+) -> tuple[Preparation, tuple[Treatment, ...]]:
+    """Decide how columns are prepared, from a table that is read whole or in parts.
 
-    Parts have the types of the whole table. Scales take a pass over all parts.
+    The decision is that of the whole table, bit for bit, for any parts and any order of the rows.
 
     Parameters
     ----------
     open_parts : callable
-        Reads the table: the columns given, or all of them.
-    choice, standardize, missing, notify
-        As for `prepare_table`.
+        Reads the table: the columns given, or all of them. Parts have the types of the whole table.
+    choice : ColumnChoice
+    missing : {"error", "drop", "median", "indicate"}, default="indicate"
+    scale : {"core", "range"} or None, default="core"
+    manhattan : bool, default=False
+    notify : callable, default=ignore
     """
-    if missing == "median":
-        raise TableError(
-            "`impute='median'` needs the whole table in memory; use `drop_missing`, or leave out "
-            "`chunked`."
-        )
     first = next(open_parts(None), None)
     if first is None:
         raise TableError("there are columns but no rows; expected at least one row.")
-    names = choose_columns(first, choice, notify)
-    preparation = Preparation(names, missing)
-    if not standardize:
-        return preparation
+    choice = find_names(first, choice)
+    sources, left_out = plan_columns(first, choice)
+    names = tuple(source.name for source in sources)
 
-    def read_values() -> Iterator[NDArray[np.float64]]:
-        for table in open_parts(names):
-            values = to_matrix(table, names)
-            yield values[_check_gaps(values, names, missing, table, ignore, _AT_FIT)]
+    def read() -> Iterator[DataTable]:
+        for part in open_parts(names) if names else ():
+            yield check_gaps(part, sources, missing)
 
-    spread = measure_spread(read_values(), len(names))
-    return _scale(preparation, spread, standardize, notify)
+    facts = count_columns(read(), sources)
+    for name, found in list(facts.items()):
+        why = found.why_left_out(choice)
+        if why:
+            left_out[name] = why
+            del facts[name]
+    if left_out:
+        _report_left_out(left_out, choice, notify)
+    if not facts:
+        raise TableError(
+            f"{first.source} has no numeric column to cluster by, and no categories; it has "
+            f"{list_names(first.data.column_names)}."
+        )
+    preparation, treatments = settle(facts, missing, scale, manhattan)
+    constant = [t.name for t in treatments if t.how.endswith("no influence")]
+    if constant and max(found.present for found in facts.values()) > 1:
+        notify(f"constant columns have no influence: {list_names(constant)}.")
+    unused = [Treatment(name, "-", f"not used: {why}") for name, why in left_out.items()]
+    return preparation, (*treatments, *unused)
+
+
+def _report_left_out(left_out: dict[str, str], choice: ColumnChoice, notify: Notify) -> None:
+    described = [f"{show_name(name) or '(no name)'} ({why})" for name, why in left_out.items()]
+    if choice.strict or choice.columns:
+        raise TableError(
+            f"not numeric: {list_names(described)}. Convert these columns, or leave them out with "
+            "`columns` or `ignore`."
+        )
+    notify(f"ignoring columns: {list_names(described)}.")
+
+
+def plan_columns(table: DataTable, choice: ColumnChoice) -> tuple[list[Input], dict[str, str]]:
+    """Choose columns by their types; also return why others are left out."""
+    sources, left_out = [], {}
+    for name in choose_candidates(table, choice):
+        column = table.data.column(name)
+        found = find_kind(column)
+        kind: Any = "category" if found == "text" else found
+        if name in choice.categories:
+            kind = "category" if found != "" else found
+        elif name in choice.dates:
+            kind = "date"
+        if name == "" and not choice.columns:
+            left_out[name] = "it has no name (a row index?)"
+        elif found in ("", "empty"):
+            left_out[name] = found or str(column.type)
+        else:
+            levels = _ordered_levels(column) if kind == "ordered" else ()
+            cycles = choice.cycles if kind == "date" else ()
+            sources.append(Input(name, kind, levels, log=name in choice.logs, cycles=cycles))
+    wrong = [s.name for s in sources if s.log and s.kind != "number"]
+    if wrong:
+        raise TableError(f"`transform`: column {show_name(wrong[0])} holds no numbers.")
+    return sources, left_out
+
+
+def _ordered_levels(column: Any) -> tuple[str, ...]:
+    chunks = column.chunks if column.num_chunks else [column.combine_chunks()]
+    return tuple(str(level) for level in chunks[0].dictionary.to_pylist())
 
 
 def prepare_like(
@@ -159,25 +207,34 @@ def prepare_like(
     *,
     id_name: str | None = None,
     weights: str | None = None,
+    at_fit: bool = False,
+    by_name: bool = False,
     notify: Notify = ignore,
 ) -> Dataset:
     """Repeat a preparation. Columns are found by name, or by position in files without names."""
-    table = _find_columns(table, preparation, {id_name, weights}, notify)
-    names = preparation.columns
-    for name in names:
-        why = why_not_numeric(table.data.column(name))
-        if why not in ("", EMPTY):  # without any value, it is as missing as a gap
-            raise TableError(f"column {name} of {table.source} is not numeric: {why}.")
-    values = to_matrix(table, names, notify)
-    used = _check_gaps(values, names, preparation.missing, table, notify, _AT_PREDICT)
-    rows = preparation.apply(values[used])
+    if not at_fit and (table.named or not by_name):
+        table = _find_columns(table, preparation, {id_name, weights}, notify)
+    sources = preparation.sources
+    for source in () if at_fit else sources:
+        _check_kind(table, source)
+    rounded = find_rounded(table, tuple(s.name for s in sources if s.kind == "number"))
+    if rounded:
+        notify(
+            f"rounding integers beyond 2^53 to doubles in: {list_names(rounded)}. If they identify "
+            "rows, use `id` or `ignore`."
+        )
+    used = _report_gaps(table, preparation, notify, _AT_FIT if at_fit else _AT_PREDICT)
+    values = encode(table, preparation)
+    if not used.all():
+        values = values[used]
+    rows = preparation.apply(values)
     if not np.isfinite(rows).all():
         raise TableError(f"{table.source} has values too large for the scales of the model.")
     weight = take_weight(table, weights)
     return Dataset(
         table=table,
         rows=rows,
-        values=values[used],
+        values=values,
         used=used,
         ids=take_ids(table, id_name),
         id_name=id_name,
@@ -186,10 +243,27 @@ def prepare_like(
     )
 
 
+def _check_kind(table: DataTable, source: Input) -> None:
+    column = table.data.column(source.name)
+    found = find_kind(column)
+    fitting = {
+        "category": ("category", "text", "number", "boolean", "ordered", "date", "empty"),
+        "ordered": ("ordered", "category", "text", "empty"),
+        "date": ("date", "empty"),
+    }.get(source.kind, ("number", "boolean", "empty"))
+    if found not in fitting:
+        told = describe_text(column) if found == "text" else str(column.type)
+        wanted = {"date": "dates", "ordered": "categories"}.get(source.kind, "numeric")
+        raise TableError(
+            f"column {show_name(source.name)} of {table.source} is not {wanted}: {told}."
+        )
+
+
 def _find_columns(
     table: DataTable, preparation: Preparation, others: set[str | None], notify: Notify
 ) -> DataTable:
-    names, present = preparation.columns, table.data.column_names
+    names = tuple(source.name for source in preparation.sources)
+    present = table.data.column_names
     if not table.named:
         if len(present) != len(names):
             raise TableError(
@@ -216,57 +290,54 @@ def _find_columns(
     return table
 
 
-def _scale(
-    preparation: Preparation, spread: ColumnSpread, standardize: bool, notify: Notify
-) -> Preparation:
-    constant = [n for n, same in zip(preparation.columns, spread.constant, strict=True) if same]
-    if constant and spread.n_rows > 1:
-        notify(f"constant columns have no influence: {list_names(constant)}.")
-    if not standardize:
-        return preparation
-    return replace(preparation, scale=tuple(spread.scale.tolist()))
+def find_gaps(table: DataTable, sources: Sequence[Input]) -> list[NDArray[np.bool_]]:
+    """Where the values of each column are missing; NaN is missing too."""
+    found = []
+    for source in sources:
+        column = table.data.column(source.name)
+        missing = column.is_null().to_numpy().astype(np.bool_)
+        if find_kind(column) == "number" and str(column.type) in ("double", "float", "halffloat"):
+            missing |= np.isnan(to_doubles(column))
+        found.append(missing)
+    return found
 
 
-def _find_medians(values: NDArray[np.float64], names: tuple[str, ...]) -> tuple[float, ...]:
-    empty = [name for j, name in enumerate(names) if np.isnan(values[:, j]).all()]
-    if empty:
-        raise TableError(f"columns without any value: {list_names(empty)}. Use `drop`.")
-    return tuple(np.nanmedian(values, axis=0).tolist())
+def check_gaps(table: DataTable, sources: Sequence[Input], missing: Missing) -> DataTable:
+    """Leave out rows with gaps, if rows with gaps are left out."""
+    if missing != "drop" or not sources:
+        return table
+    complete = ~np.logical_or.reduce(find_gaps(table, sources))
+    return table if complete.all() else replace(table, data=table.data.filter(complete))
 
 
-def _check_weight(
-    weight: NDArray[np.float64] | None, name: str | None
-) -> NDArray[np.float64] | None:
-    if weight is not None and not weight.any():
-        raise TableError(f"`weights`: all values of {name} are zero.")
-    return weight
-
-
-def _check_gaps(
-    values: NDArray[np.float64],
-    names: tuple[str, ...],
-    missing: Missing,
-    table: DataTable,
-    notify: Notify,
-    advice: str,
+def _report_gaps(
+    table: DataTable, preparation: Preparation, notify: Notify, advice: str
 ) -> NDArray[np.bool_]:
     """Count missing values, and find the rows that take part."""
-    gaps = np.isnan(values)
-    complete: NDArray[np.bool_] = np.logical_not(gaps.any(axis=1))
-    if complete.all():
-        return complete
-    counts = gaps.sum(axis=0)
-    listed = list_names([f"{name} {n:,}" for name, n in zip(names, counts, strict=True) if n])
-    total = f"{count(counts.sum(), 'value')} missing in {count((~complete).sum(), 'row')}"
+    sources, missing = preparation.sources, preparation.missing
+    gaps = find_gaps(table, sources)
+    everything: NDArray[np.bool_] = np.ones(table.data.num_rows, dtype=np.bool_)
+    incomplete = np.logical_or.reduce(gaps)
+    if not incomplete.any():
+        return everything
+    counts = [int(gap.sum()) for gap in gaps]
+    listed = list_names([f"{s.name} {n:,}" for s, n in zip(sources, counts, strict=True) if n])
+    total = f"{count(sum(counts), 'value')} missing in {count(int(incomplete.sum()), 'row')}"
     if missing == "error":
-        first = f"first in row {table.first_row + int(complete.argmin()):,} (from 0)"
+        first = f"first in row {table.first_row + int(incomplete.argmax()):,} (from 0)"
         raise TableError(
-            f"{table.source}: {total} of {values.shape[0]:,} (by column: {listed}), {first}. {advice}"
+            f"{table.source}: {total} of {incomplete.size:,} (by column: {listed}), {first}. {advice}"
         )
-    if missing == "median":
-        notify(f"{total}; filling them with the medians of their columns ({listed}).")
-        return np.ones(values.shape[0], dtype=np.bool_)
-    if not complete.any() and table.whole:
-        raise TableError(f"{table.source}: every row has missing values ({listed}).")
-    notify(f"{total}; these rows are left out and get no labels ({listed}).")
-    return complete
+    if missing == "drop":
+        if incomplete.all() and table.whole:
+            raise TableError(f"{table.source}: every row has missing values ({listed}).")
+        notify(f"{total}; these rows are left out and get no labels ({listed}).")
+        everything[incomplete] = False
+        return everything
+    marked = " and marked in columns of their own" if missing == "indicate" else ""
+    notify(
+        f"{total}; numbers are filled with the median of their column{marked} ({listed})."
+        if any(s.kind != "category" and n for s, n in zip(sources, counts, strict=True))
+        else f"{total}; a gap is a category of its own ({listed})."
+    )
+    return everything

@@ -1,28 +1,69 @@
 """How a table becomes rows of comparable numbers: chosen once, stored, repeated for new rows."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ColumnSpread", "Missing", "Preparation", "measure_spread"]
+__all__ = ["Input", "Kind", "Missing", "Preparation"]
 
-Missing = Literal["error", "drop", "median"]
-"""What happens to rows with missing values."""
+Missing = Literal["error", "drop", "median", "indicate"]
+"""What happens to missing values."""
+
+Kind = Literal["number", "boolean", "category", "ordered", "date"]
+"""What a column of a table holds."""
 
 Rows = NDArray[np.float64]
 
-_BLOCK_ROWS = 1 << 14
-_LEAST_EXPONENT = -1073
-_SQUARE_ROOT_OF_HALF = math.sqrt(0.5)
+_CYCLES = ("hour", "weekday")
+
+
+@dataclass(frozen=True)
+class Input:
+    """A column of a table, and which prepared columns come from it.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "boolean", "category", "ordered", "date"}
+    levels : tuple of str
+        Of a category, those with a prepared column each; of an ordered category, all, in order.
+    other : bool
+        Whether all other levels of a category share a prepared column.
+    gaps : bool
+        Whether a prepared column marks missing values.
+    log : bool
+        Whether the logarithm of the number is taken.
+    cycles : tuple of str
+        Of a date, which of "hour" and "weekday" become points on a circle, two columns each.
+    """
+
+    name: str
+    kind: Kind = "number"
+    levels: tuple[str, ...] = ()
+    other: bool = False
+    gaps: bool = False
+    log: bool = False
+    cycles: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the prepared columns."""
+        if self.kind == "category":
+            found = [f"{self.name}={level}" for level in self.levels]
+            found += [f"{self.name}=(other)"] * self.other
+            return (*found, *[f"{self.name}=(missing)"] * self.gaps)
+        found = [f"log {self.name}" if self.log else self.name]
+        found += [f"{self.name} {cycle} {axis}" for cycle in self.cycles for axis in ("x", "y")]
+        return (*found, *[f"{self.name} is missing"] * self.gaps)
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """Columns, what fills gaps in them, and what each is divided by.
+    """Prepared columns, what fills gaps in them, and what each is divided by.
 
     Columns are never centered: distances do not depend on it, and a center that moves with the
     data would move every row against the grid.
@@ -30,19 +71,27 @@ class Preparation:
     Attributes
     ----------
     columns : tuple of str
-        Names, in the order of the prepared columns.
-    missing : {"error", "drop", "median"}
-        Reject missing values, leave their rows out, or fill them.
+        Names of the prepared columns, in their order.
+    missing : {"error", "drop", "median", "indicate"}
+        Reject missing values, leave their rows out, fill them, or fill and mark them.
     fill : tuple of float or None
-        What stands for a missing value in each column; only with "median".
+        What stands for a missing value in each column; only with "median" and "indicate".
     scale : tuple of float or None
-        Powers of two that columns are divided by; None leaves them alone.
+        What columns are divided by; None leaves them alone.
+    inputs : tuple of Input or None
+        The columns of the table that they come from; None if they are these, and numbers.
     """
 
     columns: tuple[str, ...]
     missing: Missing = "error"
     fill: tuple[float, ...] | None = None
     scale: tuple[float, ...] | None = None
+    inputs: tuple[Input, ...] | None = None
+
+    @property
+    def sources(self) -> tuple[Input, ...]:
+        """The columns of the table, also where they are the prepared ones."""
+        return self.inputs or tuple(Input(name) for name in self.columns)
 
     def apply(self, values: Rows) -> Rows:
         """Fill and scale.
@@ -63,8 +112,9 @@ class Preparation:
                 f"{values.shape}."
             )
         rows = np.array(values, dtype=np.float64, order="C")
-        if self.fill is not None:
-            rows = np.where(np.isnan(rows), np.array(self.fill), rows)
+        for j, fill in enumerate(self.fill or ()):
+            column = rows[:, j]
+            column[np.isnan(column)] = fill
         if self.scale is not None:
             with np.errstate(over="ignore"):  # what overflows is no longer finite: seen later
                 rows /= np.array(self.scale)
@@ -72,12 +122,15 @@ class Preparation:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON that `from_json` reads."""
-        return {
+        record: dict[str, Any] = {
             "columns": list(self.columns),
             "missing": self.missing,
             "fill": None if self.fill is None else list(self.fill),
             "scale": None if self.scale is None else list(self.scale),
         }
+        if self.inputs is not None:
+            record["inputs"] = [_describe(source) for source in self.inputs]
+        return record
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Preparation":
@@ -92,95 +145,50 @@ class Preparation:
             raise ValueError(f"the preparation knows no way called {missing!r} to treat gaps")
         fill = _numbers(record, "fill", len(columns))
         scale = _numbers(record, "scale", len(columns))
-        if (fill is None) == (missing == "median"):
+        if (fill is None) == (missing in ("median", "indicate")):
             raise ValueError("the preparation must say what fills gaps if, and only if, they are")
         if scale is not None and min(scale) <= 0.0:
             raise ValueError("the scales of the preparation must be positive")
-        return cls(tuple(columns), missing, fill, scale)
+        inputs = _read_inputs(record.get("inputs"), len(columns))
+        return cls(tuple(columns), missing, fill, scale, inputs)
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnSpread:
-    """What scales and checks of columns need to know about their values.
-
-    Attributes
-    ----------
-    n_rows : int
-    low, high : ndarray of shape (n_columns,), dtype float64
-    scale : ndarray of shape (n_columns,), dtype float64
-        Standard deviations, each rounded to a power of two; 1 where a column is constant.
-    """
-
-    n_rows: int
-    low: Rows
-    high: Rows
-    scale: Rows
-
-    @property
-    def constant(self) -> NDArray[np.bool_]:
-        """Which columns have one value only."""
-        same: NDArray[np.bool_] = self.low == self.high
-        return same
+def _describe(source: Input) -> dict[str, Any]:
+    """Write what differs from a plain number."""
+    record: dict[str, Any] = {"name": source.name, "kind": source.kind}
+    for name in ("levels", "other", "gaps", "log", "cycles"):
+        value = getattr(source, name)
+        if value:
+            record[name] = list(value) if isinstance(value, tuple) else value
+    return record
 
 
-def measure_spread(parts: Iterable[Rows], n_columns: int) -> ColumnSpread:
-    """Measure columns in one pass, with the same result for any division into parts.
-
-    Sums are taken over blocks of fixed size. Values are held in units of a power of two that grows
-    with the largest of a column, so that squares neither overflow nor vanish.
-
-    Parameters
-    ----------
-    parts : iterable of ndarray of shape (n, n_columns), dtype float64
-        Finite values; none at all give scales of 1.
-    n_columns : int
-    """
-    n_rows = 0
-    mean, squares = np.zeros(n_columns), np.zeros(n_columns)
-    low, high = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
-    unit = np.full(n_columns, _LEAST_EXPONENT)
-    for block in _in_blocks(parts):
-        size = block.shape[0]
-        low, high = np.minimum(low, block.min(axis=0)), np.maximum(high, block.max(axis=0))
-        larger = np.maximum(unit, np.frexp(np.maximum(np.abs(low), np.abs(high)))[1])
-        mean, squares = np.ldexp(mean, unit - larger), np.ldexp(squares, 2 * (unit - larger))
-        unit = larger
-        values = _divide_by_power(block, unit)
-        here = values.mean(axis=0)
-        # Sums of squares about the mean, merged without cancellation.
-        squares += ((values - here) ** 2).sum(axis=0)
-        squares += (here - mean) ** 2 * (n_rows * size / (n_rows + size))
-        mean += (here - mean) * (size / (n_rows + size))
-        n_rows += size
-    spread = np.sqrt(squares / max(n_rows, 1))
-    fraction, exponent = np.frexp(np.where(spread > 0.0, spread, 1.0))
-    # Rounds the logarithm, by a comparison that is the same on every processor.
-    exponent = exponent - (fraction < _SQUARE_ROOT_OF_HALF) + unit
-    scale = np.where(low < high, np.ldexp(1.0, np.clip(exponent, -1022, 1023)), 1.0)
-    return ColumnSpread(n_rows, low, high, scale)
-
-
-def _in_blocks(parts: Iterable[Rows]) -> Iterator[Rows]:
-    """Cut rows into blocks of one size, wherever the parts end."""
-    pending: list[Rows] = []
-    n_pending = 0
-    for part in parts:
-        start = 0
-        while part.shape[0] - start >= _BLOCK_ROWS - n_pending:
-            end = start + _BLOCK_ROWS - n_pending
-            yield np.concatenate([*pending, part[start:end]]) if pending else part[start:end]
-            pending, n_pending, start = [], 0, end
-        if start < part.shape[0]:
-            pending.append(part[start:])
-            n_pending += part.shape[0] - start
-    if pending:
-        yield np.concatenate(pending)
-
-
-def _divide_by_power(values: Rows, exponent: NDArray[Any]) -> Rows:
-    half = exponent // 2  # a power of two may itself be too large or too small for a double
-    divided: Rows = np.ldexp(np.ldexp(values, -half), half - exponent)
-    return divided
+def _read_inputs(record: Any, n_columns: int) -> tuple[Input, ...] | None:
+    if record is None:
+        return None
+    if not isinstance(record, list) or not all(isinstance(source, dict) for source in record):
+        raise ValueError("the preparation must describe the columns of the table")
+    known = {"name": str, "kind": str, "levels": list, "other": bool, "gaps": bool, "log": bool}
+    known["cycles"] = list
+    found = []
+    for source in record:
+        texts = [source.get("name"), *source.get("levels", ()), *source.get("cycles", ())]
+        if (
+            not set(source) <= set(known)
+            or not all(isinstance(value, known[name]) for name, value in source.items())
+            or not all(isinstance(text, str) for text in texts)
+            or source.get("kind") not in get_args(Kind)
+            or not set(source.get("cycles", ())) <= set(_CYCLES)
+            or len(set(source.get("levels", ()))) < len(source.get("levels", ()))
+        ):
+            raise ValueError("the preparation has a column that is none it can know")
+        lists = {name: tuple(source.get(name, ())) for name in ("levels", "cycles")}
+        found.append(Input(**{**source, **lists}))
+    if len({source.name for source in found}) < len(found):
+        raise ValueError("the preparation must have each column of the table once")
+    if sum(len(source.features) for source in found) != n_columns:
+        raise ValueError("the prepared columns are not those of the columns of the table")
+    return tuple(found)
 
 
 def _numbers(record: Mapping[str, Any], name: str, count: int) -> tuple[float, ...] | None:

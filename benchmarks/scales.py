@@ -1,0 +1,161 @@
+"""How much clusters move with the scales of columns: rules for scales, under deletions.
+
+Every rule is fitted again with the clusters when rows are removed, so what it adds counts. In
+parentheses: with the scales of the whole table held, what clustering itself moves.
+
+    python benchmarks/scales.py    # the table in docs/tables.md; HOLDFAST_DATA has the paper's data
+"""
+
+import argparse
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import datasets
+
+from holdfast import HierarchicalKMedian, clustering_distance
+from holdfast.tables.scales import Distinct, core_deviation, find_scale
+from holdfast_paper.datasets import load_dataset
+
+Array = NDArray[np.float64]
+Rule = Callable[[Array], float]
+KS = (4, 8)
+
+CHOSEN_ON = ("wine", "breast cancer", "wholesale")
+JUDGING = ("iris", "diabetes", "digits", "yeast", "linnerud", "wine, log", "skewed", "counts")
+
+
+def load(name: str) -> Array:
+    """Rows of a table, as they were measured."""
+    bundled = {
+        "iris": datasets.load_iris,
+        "wine": datasets.load_wine,
+        "breast cancer": datasets.load_breast_cancer,
+        "diabetes": datasets.load_diabetes,
+        "digits": datasets.load_digits,
+        "linnerud": datasets.load_linnerud,
+    }
+    if name in bundled:
+        rows = np.asarray(bundled[name]().data, dtype=np.float64)
+        return rows[:, rows.min(axis=0) < rows.max(axis=0)]
+    rng = np.random.default_rng(0)
+    if name == "wine, log":
+        return np.log(datasets.load_wine().data + 1.0)
+    if name == "skewed":  # three groups; two of six columns have a few far values
+        rows = rng.normal(size=(600, 6)) + np.repeat([[0.0], [2.0], [4.0]], 200, axis=0)
+        rows[:, 4:] = np.exp(1.5 * rows[:, 4:])
+        return rows
+    if name == "counts":  # many zeros
+        groups = np.repeat([[0.2, 1.0, 4.0, 0.05], [2.0, 0.3, 1.0, 1.0]], 400, axis=0)
+        return rng.poisson(groups).astype(np.float64) ** 2
+    return np.asarray(load_dataset(name, prepared=False).X, dtype=np.float64)
+
+
+def power_of_two(column: Array) -> float:
+    deviation = float(column.std())
+    return float(2.0 ** np.round(np.log2(deviation))) if deviation > 0.0 else 0.0
+
+
+def quartiles(column: Array) -> float:
+    low, high = np.quantile(column, [0.25, 0.75])
+    return float(high - low) or float(column.std())
+
+
+def core(column: Array) -> float:
+    return core_deviation(Distinct.of(column))
+
+
+def rounded(steps: int) -> Rule:
+    """The deviation of the core, rounded to one of `steps` values in each doubling."""
+
+    def rule(column: Array) -> float:
+        scale = core(column)
+        return 2.0 ** (round(steps * np.log2(scale)) / steps) if scale > 0.0 else 0.0
+
+    return rule
+
+
+RULES: dict[str, Rule] = {
+    "power of two": power_of_two,
+    "deviation": lambda column: float(column.std()),
+    "quartiles": quartiles,
+    "core": core,
+    "core, 1 step": rounded(1),
+    "core, 2 steps": rounded(2),
+    "core, 4 steps": lambda column: find_scale(Distinct.of(column)),
+    "core, 8 steps": rounded(8),
+}
+
+
+def find_scales(rows: Array, rule: Rule) -> Array:
+    scale = np.array([rule(column) for column in rows.T])
+    return np.where(scale > 0.0, scale, 1.0)
+
+
+def cluster(rows: Array) -> list[NDArray[np.int32]]:
+    hierarchy = HierarchicalKMedian(max(KS), max_centers=max(KS)).fit(rows).hierarchy_
+    return [hierarchy.cut(k) for k in KS]
+
+
+def measure(rows: Array, rule: Rule, trials: int) -> dict[str, Array]:
+    """Fractions of the remaining rows that move, with scales refitted and held, for 1 row and 5%.
+
+    Also the largest relative change of a scale when one row is removed: the one with the smallest
+    or the largest value of its column.
+    """
+    rng = np.random.default_rng(1)
+    n = rows.shape[0]
+    whole = find_scales(rows, rule)
+    labels = cluster(rows / whole)
+    found = {"refitted": np.zeros((2, trials)), "held": np.zeros((2, trials))}
+    for row, size in enumerate((1, max(1, round(0.05 * n)))):
+        for trial in range(trials):
+            kept = np.ones(n, dtype=np.bool_)
+            kept[rng.choice(n, size, replace=False)] = False
+            left = rows[kept]
+            for how, scale in (("refitted", find_scales(left, rule)), ("held", whole)):
+                moved = [
+                    clustering_distance(before[kept], after, measure="moved_fraction")
+                    for before, after in zip(labels, cluster(left / scale), strict=True)
+                ]
+                found[how][row, trial] = np.mean(moved)
+    change = [
+        abs(rule(np.delete(column, at)) / (rule(column) or 1.0) - 1.0)
+        for column in rows.T
+        for at in (column.argmin(), column.argmax())
+    ]
+    return found | {"change": np.array(change)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--rules", default=";".join(RULES))
+    parser.add_argument("--tables", default=";".join(CHOSEN_ON + JUDGING))
+    args = parser.parse_args()
+    rules = args.rules.split(";")
+    sums: dict[str, list[list[list[float]]]] = {}
+    print("moved when 1 row, 5% are removed (with the scales held); largest change of a scale\n")
+    print("| table | " + " | ".join(rules) + " |\n|---" + "|---:" * len(rules) + "|")
+    for name in args.tables.split(";"):
+        rows = load(name)
+        cells, numbers = [], []
+        for rule in rules:
+            found = measure(rows, RULES[rule], args.trials)
+            refitted, held = found["refitted"].mean(axis=1), found["held"].mean(axis=1)
+            numbers.append([*refitted, *held, found["change"].max()])
+            cells.append(describe(numbers[-1]))
+        sums.setdefault("chosen on" if name in CHOSEN_ON else "judging", []).append(numbers)
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+    for group, values in sums.items():
+        cells = [describe(list(numbers)) for numbers in np.mean(values, axis=0)]
+        print(f"| mean, {group} | " + " | ".join(cells) + " |")
+
+
+def describe(numbers: list[float]) -> str:
+    one, many, held_one, held_many, change = numbers
+    return f"{one:.2%} ({held_one:.2%}), {many:.1%} ({held_many:.1%}); {change:.1%}"
+
+
+if __name__ == "__main__":
+    main()

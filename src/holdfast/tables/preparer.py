@@ -1,0 +1,232 @@
+"""Mixed tables in Python: a scikit-learn transformer with the preparation of the command line."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from holdfast.tables.columns import ColumnChoice
+from holdfast.tables.dataset import find_preparation, prepare_like
+from holdfast.tables.errors import TableError, show_name
+from holdfast.tables.preparation import Preparation
+from holdfast.tables.read import DataTable
+
+__all__ = ["TablePreparer", "prepare_frame", "to_table"]
+
+
+class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
+    """Turn a mixed table into rows of comparable numbers, as ``holdfast fit`` does.
+
+    Numbers and dates are divided by a scale that no single row decides, categories get a column for
+    each level, gaps are filled and marked; see docs/tables.md. Order and division of the rows change
+    no bit of the result.
+
+    Parameters
+    ----------
+    categories : list of str, default=()
+        Columns to take as categories, also where they hold numbers.
+    dates : list of str, default=()
+        Columns of text that hold dates or times, as in ISO 8601. Dates of other types are known.
+    ignore : list of str, default=()
+        Columns to leave out.
+    log : list of str, default=()
+        Columns of numbers x of which log(1 + x) is taken.
+    cycles : list of {"hour", "weekday"}, default=()
+        What is added of dates, as points on a circle.
+    scale : {"core", "range"} or None, default="core"
+        What numbers are divided by: near the deviation of their core, or their range, as in
+        Gower's coefficient. None leaves them as they are.
+    missing : {"indicate", "median", "error"}, default="indicate"
+        Fill gaps and mark them in a column of their own, only fill them, or refuse them.
+    metric : {"euclidean", "manhattan"}, default="euclidean"
+        The distance in which a mismatch of categories weighs like sqrt(2) deviations of a number,
+        or with ``scale="range"`` like its range.
+
+    Attributes
+    ----------
+    preparation_ : Preparation
+        What was decided; `to_json` and `from_json` store it without pickle.
+    treatments_ : tuple of Treatment
+        What is done with each column, in words.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if the table has any.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from holdfast import TablePreparer
+    >>> table = pd.DataFrame({"town": ["Ulm", "Bern", "Ulm"], "age": [20.0, None, 40.0]})
+    >>> preparer = TablePreparer().fit(table)
+    >>> preparer.get_feature_names_out().tolist()
+    ['town=Bern', 'town=Ulm', 'age', 'age is missing']
+    """
+
+    def __init__(
+        self,
+        *,
+        categories: Any = (),
+        dates: Any = (),
+        ignore: Any = (),
+        log: Any = (),
+        cycles: Any = (),
+        scale: str | None = "core",
+        missing: str = "indicate",
+        metric: str = "euclidean",
+    ) -> None:
+        self.categories = categories
+        self.dates = dates
+        self.ignore = ignore
+        self.log = log
+        self.cycles = cycles
+        self.scale = scale
+        self.missing = missing
+        self.metric = metric
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Decide how each column of a table is prepared.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+            A pandas, polars or pyarrow table, anything with the dataframe interchange protocol, or
+            an array of numbers.
+        y : Ignored
+
+        Returns
+        -------
+        self
+        """
+        for name, known in (
+            ("scale", ("core", "range", None)),
+            ("missing", ("indicate", "median", "error")),
+            ("metric", ("euclidean", "manhattan")),
+        ):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {known}; got {getattr(self, name)!r}.")
+        table = to_table(X)
+        names = table.data.column_names
+        choice = ColumnChoice(
+            drop=tuple(self.ignore),
+            categories=tuple(self.categories),
+            dates=tuple(self.dates),
+            logs=tuple(self.log),
+            cycles=tuple(self.cycles),
+        )
+        self.preparation_, self.treatments_ = find_preparation(
+            lambda columns: iter([table]),
+            choice,
+            missing=self.missing,  # type: ignore[arg-type]  # checked above
+            scale=self.scale,
+            manhattan=self.metric == "manhattan",
+        )
+        self.n_features_in_ = len(names)
+        self.__dict__.pop("feature_names_in_", None)
+        if table.named:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Prepare a table like that of the fit; columns are found by name, in any order.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_prepared_columns), dtype float64
+        """
+        check_is_fitted(self)
+        table = to_table(X)
+        if not table.named and table.data.num_columns != self.n_features_in_:
+            raise ValueError(
+                f"X has {table.data.num_columns} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        if not table.named and hasattr(self, "feature_names_in_"):
+            renamed = table.data.rename_columns(list(self.feature_names_in_))
+            table = DataTable(table.source, renamed, named=True)
+        return prepare_like(table, self.preparation_, by_name=True).rows
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the names of the prepared columns."""
+        check_is_fitted(self)
+        return np.array(self.preparation_.columns, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what the input may hold."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def to_table(X: Any) -> DataTable:
+    """Convert a frame of any library, or an array, to a table; an error names column and row."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise ImportError(
+            "Mixed tables need pyarrow; install it by `pip install 'holdfast[cli]'`."
+        ) from None
+    if isinstance(X, DataTable):
+        return X
+    if hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas: one column at a time, to name it
+        columns = [_to_column(X.iloc[:, j], str(name)) for j, name in enumerate(X.columns)]
+        data = pa.table(columns, names=[str(name) for name in X.columns])
+    elif isinstance(X, pa.Table):
+        data = X
+    elif hasattr(X, "__arrow_c_stream__"):
+        data = pa.table(X)
+    elif hasattr(X, "to_arrow"):
+        data = X.to_arrow()
+    elif hasattr(X, "__dataframe__"):
+        from pyarrow.interchange import from_dataframe
+
+        data = from_dataframe(X)
+    else:
+        rows = check_array(X, dtype="numeric", ensure_all_finite="allow-nan", ensure_min_samples=1)
+        names = [f"x{j}" for j in range(rows.shape[1])]
+        data = pa.table([pa.array(np.ascontiguousarray(c)) for c in rows.T], names=names)
+        return DataTable("X", data, named=False)
+    if len(set(data.column_names)) < data.num_columns:
+        raise TableError("X has several columns with the same name. Rename them.")
+    if not data.num_rows or not data.num_columns:
+        raise ValueError(
+            f"Found array with {data.num_rows} sample(s) and {data.num_columns} feature(s) while a "
+            "minimum of 1 is required."
+        )
+    return DataTable("X", data, named=True)
+
+
+def _to_column(column: Any, name: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        found = pa.Array.from_pandas(column)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        found = None
+    if found is not None:
+        return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    present = [(i, v) for i, v in enumerate(column) if not _is_missing(v)]
+    first = type(present[0][1]) if present else object
+    row = next((i for i, v in present if not isinstance(v, first)), 0)
+    raise TableError(
+        f"column {show_name(name)} of X mixes types: row {row} (from 0) has {column.iloc[row]!r}, "
+        f"and earlier rows have {first.__name__}. Convert the column to one type, or leave it out "
+        "with `ignore`."
+    )
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and np.isnan(value))
+
+
+def prepare_frame(X: Any, preparation: Preparation) -> NDArray[np.float64]:
+    """Values of the prepared columns of a frame, before they are filled and scaled."""
+    return prepare_like(to_table(X), preparation, by_name=True).values

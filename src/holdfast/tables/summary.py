@@ -1,0 +1,255 @@
+"""Columns of a table -> how each is prepared: counted in one pass, decided once, whole or in parts."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from holdfast.tables.columns import ColumnChoice, describe_text
+from holdfast.tables.encode import encode, find_kind, to_texts
+from holdfast.tables.errors import TableError, count, show_name
+from holdfast.tables.preparation import Input, Missing, Preparation
+from holdfast.tables.read import DataTable
+from holdfast.tables.scales import Distinct, core_deviation, find_scale, median
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["MISMATCH", "ColumnFacts", "Treatment", "count_columns", "settle"]
+
+MISMATCH = 2.0**0.5
+"""Distance of two rows that differ in one category only, in deviations of a number column."""
+
+RARE = 0.01
+"""Levels with a smaller fraction of the rows share one prepared column."""
+
+MOST_LEVELS = 10_000
+"""Levels that a category may have."""
+
+_MOST_COUNTED = 100_000
+_FEW_ROWS = 30  # below, distinct integers are no sign of an index
+_HEAVY = 2.0  # a deviation so many times that of the core has heavy tails
+
+
+@dataclass
+class ColumnFacts:
+    """What was counted of a column.
+
+    Attributes
+    ----------
+    source : Input
+        Without levels.
+    numbers : Distinct or None
+        Of numbers, dates and ordered categories, after the transformation.
+    levels : Counter of str
+        Of categories and text.
+    present, missing : int
+        Rows with and without a value.
+    whole : bool
+        Whether all numbers are integers.
+    sample : pyarrow.ChunkedArray or None
+        Of text: its first part.
+    """
+
+    source: Input
+    numbers: Distinct | None = None
+    levels: Counter[str] = field(default_factory=Counter)
+    present: int = 0
+    missing: int = 0
+    whole: bool = True
+    sample: "pa.ChunkedArray | None" = None
+
+    def see(self, table: DataTable) -> None:
+        """Count the values of a part."""
+        column = table.data.column(self.source.name)
+        if self.source.kind == "category":
+            self._count_levels(column)
+            return
+        plain = replace(self.source, cycles=())
+        part = encode(table, Preparation((self.source.name,), inputs=(plain,)))[:, 0]
+        found = Distinct.of(part)
+        self.present += part.size - found.missing
+        self.missing += found.missing
+        self.whole = self.whole and bool((found.values == np.floor(found.values)).all())
+        self.numbers = found if self.numbers is None else self.numbers.add(found)
+
+    def _count_levels(self, column: "pa.ChunkedArray") -> None:
+        self.present += len(column) - column.null_count
+        self.missing += column.null_count
+        if self.sample is None:
+            self.sample = column
+        if len(self.levels) > _MOST_COUNTED or find_kind(column) == "empty":
+            return
+        for pair in to_texts(column).value_counts().to_pylist():
+            if pair["values"] is not None:
+                self.levels[pair["values"]] += pair["counts"]
+
+    def why_left_out(self, choice: ColumnChoice) -> str:
+        """Say why the column is no use for distances; nothing if it is."""
+        name = self.source.name
+        if not self.present:
+            return "empty"
+        if self.source.kind != "category":
+            return "numbers the rows" if name not in choice.columns and self._is_index() else ""
+        if name in choice.categories:
+            return ""
+        n, text = len(self.levels), "categories"
+        if self.sample is not None and find_kind(self.sample) == "text":
+            text = describe_text(self.sample)
+            if text != "text":
+                return text
+        if choice.strict:
+            return text
+        if n == 1 and not self.missing:
+            return "one value only"
+        if n > self.present // 2 and n > 2:
+            return f"{n:,} different texts in {count(self.present, 'row')}: ids?"
+        return f"{n:,} categories" if n > MOST_LEVELS else ""
+
+    def _is_index(self) -> bool:
+        """Whether the values are distinct integers without wide gaps, as row numbers are."""
+        numbers = self.numbers
+        if self.source.kind != "number" or numbers is None or self.present < _FEW_ROWS:
+            return False
+        distinct = numbers.level == 0 and numbers.values.size == self.present
+        if not distinct or not self.whole:
+            return False
+        return bool(numbers.values[-1] - numbers.values[0] < 2.0 * self.present)
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """What is done with a column of a table, in words.
+
+    Attributes
+    ----------
+    name, kind, how : str
+    """
+
+    name: str
+    kind: str
+    how: str
+
+
+def count_columns(parts: Iterable[DataTable], sources: list[Input]) -> dict[str, ColumnFacts]:
+    """Count the values of all columns, in one pass."""
+    facts = {source.name: ColumnFacts(source) for source in sources}
+    for table in parts:
+        for found in facts.values():
+            found.see(table)
+    return facts
+
+
+def settle(
+    facts: dict[str, ColumnFacts], missing: Missing, scale: str | None, manhattan: bool = False
+) -> tuple[Preparation, list[Treatment]]:
+    """Decide levels, fills and scales.
+
+    Parameters
+    ----------
+    facts : dict of str to ColumnFacts
+    missing : {"error", "drop", "median", "indicate"}
+    scale : {"core", "range"} or None
+        What numbers are divided by: the deviation of their core, or their range (Gower's scale).
+    manhattan : bool, default=False
+        Whether distances are Manhattan distances, in which a mismatch counts in two columns.
+    """
+    mismatch = 1.0 if scale == "range" else MISMATCH
+    inputs, fills, scales, treatments = [], [], [], []
+    for name, found in facts.items():
+        gaps = bool(found.missing) and missing == "indicate"
+        if found.source.kind == "category":
+            source, how = _settle_levels(found, gaps)
+            size = mismatch / (2.0 if manhattan else 2.0**0.5)
+            unit, fill = 1.0 / size, 0.0
+        else:
+            source, unit, how = _settle_number(found, gaps, scale, mismatch)
+            assert found.numbers is not None
+            fill = (
+                _most_frequent(found.numbers) if source.kind == "boolean" else median(found.numbers)
+            )
+        inputs.append(source)
+        width = len(source.features)
+        first = [fill] + [0.0] * (width - 1)
+        sizes = [unit] * width
+        if source.kind != "category":
+            sizes = [unit] + [1.0 / mismatch] * (width - 1)  # circles and marks of gaps
+        fills += first
+        scales += sizes
+        if found.missing and missing in ("median", "indicate"):
+            marked = ", marked in a column of their own" if gaps else ""
+            how += f"; {count(found.missing, 'gap')} filled{marked}"
+            if source.kind == "category" and gaps:
+                how = how.replace(f"filled{marked}", "as a category of their own")
+        treatments.append(Treatment(name, source.kind, how))
+    plain = all(s.kind == "number" and s.features == (s.name,) for s in inputs)
+    columns = _distinct_names([name for source in inputs for name in source.features])
+    preparation = Preparation(
+        columns,
+        missing,
+        tuple(fills) if missing in ("median", "indicate") else None,
+        None if scale is None else tuple(scales),
+        None if plain else tuple(inputs),
+    )
+    return preparation, treatments
+
+
+def _settle_levels(found: ColumnFacts, gaps: bool) -> tuple[Input, str]:
+    """Choose the levels that get a column; rare ones share one."""
+    name = found.source.name
+    if len(found.levels) > MOST_LEVELS:
+        raise TableError(
+            f"column {show_name(name)} has {len(found.levels):,} or more categories; expected at "
+            f"most {MOST_LEVELS:,}. Leave it out, or group its values."
+        )
+    often = {level for level, n in found.levels.items() if n >= RARE * found.present}
+    rare = len(found.levels) - len(often)
+    if rare == 1 or len(often) < 2:
+        ranked = sorted(found.levels, key=lambda level: (-found.levels[level], level))
+        often = set(ranked[: max(2, round(1.0 / RARE) // 2)]) if rare != 1 else set(ranked)
+        rare = len(found.levels) - len(often)
+    source = Input(name, "category", tuple(sorted(often)), other=rare > 0, gaps=gaps)
+    how = f"{count(len(found.levels), 'level')}"
+    how += f", the {rare:,} rarest as one" if rare else ""
+    return source, ("one level, no influence" if len(found.levels) < 2 else how)
+
+
+def _settle_number(
+    found: ColumnFacts, gaps: bool, scale: str | None, mismatch: float
+) -> tuple[Input, float, str]:
+    source, numbers = found.source, found.numbers
+    assert numbers is not None
+    settled = replace(source, gaps=gaps)
+    if numbers.values.size < 2:
+        return settled, 1.0, "constant, no influence"
+    low, high = float(numbers.values[0]), float(numbers.values[-1])
+    if scale is None:
+        return settled, 1.0, "as it is"
+    if source.kind == "boolean" or numbers.values.size == 2:
+        return settled, (high - low) / mismatch, "two values, weighs like a category"
+    if scale == "range":
+        return settled, high - low, f"divided by its range, {high - low:.4g}"
+    core = core_deviation(numbers)
+    unit = find_scale(numbers)
+    how = f"divided by {unit:.4g}, near the deviation of its core"
+    if source.kind == "number" and core_deviation(numbers, weight=1.0) > _HEAVY * core:
+        how += (
+            f"; heavy tails: try --transform 'log:{source.name}'" if low >= 0.0 else "; heavy tails"
+        )
+    return settled, unit, how
+
+
+def _most_frequent(numbers: Distinct) -> float:
+    return float(numbers.values[numbers.counts.argmax()]) if numbers.values.size else 0.0
+
+
+def _distinct_names(names: list[str]) -> tuple[str, ...]:
+    taken: dict[str, Any] = {}
+    for name in names:
+        number, free = 2, name
+        while free in taken:
+            free, number = f"{name} ({number})", number + 1
+        taken[free] = None
+    return tuple(taken)

@@ -1,0 +1,3 @@
+from cli.conftest import folder, holdfast
+
+__all__ = ["folder", "holdfast"]
