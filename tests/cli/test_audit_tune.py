@@ -11,6 +11,7 @@ import holdfast as library
 from holdfast import cli, clusterers
 from holdfast.cli import audit as audit_command
 from holdfast.clusterers import METHODS
+from holdfast.tables.scales import Distinct, find_scale
 
 FAST = ("--columns", "height,width", "--trials", 4, "--repeats", 2, "--jobs", 1)
 
@@ -18,7 +19,7 @@ FAST = ("--columns", "height,width", "--trials", 4, "--repeats", 2, "--jobs", 1)
 def rows_of(path):
     table = pa.csv.read_csv(path)
     x = np.column_stack([table.column(n).to_numpy() for n in ("height", "width")])
-    return x / 2.0 ** np.rint(np.log2(x.std(axis=0)))
+    return x / [find_scale(Distinct.of(np.ascontiguousarray(column))) for column in x.T]
 
 
 def test_audit_measures_what_the_library_measures(holdfast, people):

@@ -60,7 +60,9 @@ def test_exit_codes_and_streams(people):
     assert code == 0, err
     assert out.startswith("id,cluster_3,center_from\np0,")
     assert out.count("\n") == 61
-    assert err.startswith("holdfast: ignoring columns that are not numeric: town (text)")
+    assert err.startswith(
+        "holdfast: 60 rows, 4 columns: town, height, width, count; numbers divided"
+    )
     code, out, err = run("fit", "nothing.csv")
     assert (code, out) == (2, "")
     assert err == "holdfast: there is no file nothing.csv.\n"

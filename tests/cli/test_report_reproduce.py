@@ -2,14 +2,17 @@
 
 import json
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
+from holdfast import TablePreparer
 from holdfast.cli import app, report
 from holdfast.report import Report
 from holdfast_paper.claims import Verdict
 from holdfast_paper.flow import Reproduction
 
+NUMBERS = ["height", "width", "count"]
 SMALL = ("--trials", 2, "--repeats", 1, "--jobs", 1, "--methods", "ward", "--delete", "5%")
 
 
@@ -19,7 +22,7 @@ def test_report_writes_the_page_and_prints_the_verdict(holdfast, people, folder,
     assert done.code == 0, done.err
     assert (folder / "page.html").read_text().lower().startswith("<!doctype html>")
     record = json.loads(done.out)
-    assert record["report"]["data"]["names"] == ["height", "width", "count"]
+    assert record["report"]["data"]["names"] == ["town=Bern", "town=Ulm", *NUMBERS]
     assert record["files"] == {"out": "page.html"}
     again = holdfast(*use)
     assert again.code == 2
@@ -39,12 +42,15 @@ def test_page_says_what_was_done_to_the_table(holdfast, people, folder):
     done = holdfast(*use, "--drop-missing")
     assert done.code == 0, done.err
     content = json.loads(done.out)["report"]
+    kept = pd.read_csv(people)[NUMBERS].dropna()
+    treatments = TablePreparer().fit(kept).treatments_
     assert content["data"]["preparation"] == [
-        "3 columns used: height, width, count.",
+        "5 columns used: town=Bern, town=Ulm, height, width, count.",
         "Rows are named by the column id.",
-        "Ignoring columns that are not numeric: town (text).",
         "1 value missing in 1 row; these rows are left out and get no labels (height 1).",
-        "Each column is divided by its standard deviation, rounded to a power of two.",
+        "town: category; 2 levels.",
+        *(f"{t.name}: number; {t.how}." for t in treatments),
+        "Numbers are divided by their deviation, in which far values count less.",
     ]
     town = content["segments"]["categories"][0]
     assert (town["name"], sorted(town["levels"])) == ("town", ["Bern", "Ulm"])
@@ -61,7 +67,7 @@ def test_report_without_rows_names_none(holdfast, people, folder):
     assert done.code == 0, done.err
     page = (folder / "page.html").read_text(encoding="utf-8")
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
-    assert data["data"]["names"] == ["height", "width", "count"]
+    assert data["data"]["names"] == ["town=Bern", "town=Ulm", *NUMBERS]
     assert data["data"]["shows_rows"] is False
     assert [data["rows"], data["segments"]["points"], data["segments"]["centers"]] == [None] * 3
     assert '"p1"' not in page
@@ -76,7 +82,7 @@ def test_report_shows_gaps_that_were_filled(holdfast, people, folder):
     assert done.code == 0, done.err
     points = json.loads(done.out)["report"]["segments"]["points"]
     assert points["ids"][0] == "p0"
-    assert [column[0] for column in points["values"]] == [None, 0.5, 1]
+    assert [column[0] for column in points["values"]] == [1, 0, None, 0.5, 1]
 
 
 def test_wrong_reports(holdfast, people):

@@ -10,7 +10,7 @@ import math
 
 from holdfast._machine.jit import writing_kernel
 
-__all__ = ["portable_exp", "portable_log"]
+__all__ = ["log_each", "portable_exp", "portable_log"]
 
 LN2_HIGH = 0.6931471803691238  # ln 2 to 32 bits, so that integer multiples up to 2^20 are exact
 LN2_LOW = 1.9082149292705877e-10
@@ -66,7 +66,7 @@ def portable_exp(x):
     return math.ldexp(1.0 + (r + r * r * series), int(k))
 
 
-@kernel
+@writing_kernel
 def log_each(values, out):
     """Natural logarithm of each of some positive finite doubles."""
     for i in range(values.size):
