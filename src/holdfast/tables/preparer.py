@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
@@ -152,7 +152,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
             table = DataTable(table.source, renamed, named=True)
         return prepare_like(table, self.preparation_, by_name=True).rows
 
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the prepared columns."""
         check_is_fitted(self)
         return np.array(self.preparation_.columns, dtype=object)
