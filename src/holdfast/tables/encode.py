@@ -1,5 +1,6 @@
 """Columns of a table -> numbers: what a column holds, and its values in prepared columns."""
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -219,7 +220,16 @@ def _encode_cycle(seconds: Values, cycle: str, out: Values) -> None:
 
 def _circle_of_hours() -> Values:
     """Multiples of 15 degrees, by square roots."""
-    sine = np.array([0.0, (6**0.5 - 2**0.5) / 4, 0.5, 0.5**0.5, 0.75**0.5, (6**0.5 + 2**0.5) / 4])
+    sine = np.array(
+        [
+            0.0,
+            (math.sqrt(6) - math.sqrt(2)) / 4,
+            0.5,
+            math.sqrt(0.5),
+            math.sqrt(0.75),
+            (math.sqrt(6) + math.sqrt(2)) / 4,
+        ]
+    )
     quarter = np.column_stack((np.append(1.0, sine[:0:-1]), sine))
     turns = [quarter]
     for _ in range(3):

@@ -129,7 +129,7 @@ def find_scale(column: Distinct) -> float:
         return 0.0
     fraction, exponent = math.frexp(core)
     step = sum(fraction >= edge for edge in _EDGES)  # by comparisons, alike on every processor
-    return min(max(_STEPS[step] * 2.0 ** (exponent - 1), _SMALLEST), 2.0**1023)
+    return min(max(2.0 * math.ldexp(_STEPS[step] / 4.0, exponent), _SMALLEST), 2.0**1023)
 
 
 def median(column: Distinct) -> float:

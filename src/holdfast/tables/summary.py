@@ -1,5 +1,6 @@
 """Columns of a table -> how each is prepared: counted in one pass, decided once, whole or in parts."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MISMATCH", "ColumnFacts", "Treatment", "count_columns", "settle"]
 
-MISMATCH = 2.0**0.5
+MISMATCH = math.sqrt(2.0)
 """Distance of two rows that differ in one category only, in deviations of a number column."""
 
 RARE = 0.01
@@ -162,7 +163,7 @@ def settle(
         gaps = bool(found.missing) and missing == "indicate"
         if found.source.kind == "category":
             source, how = _settle_levels(found, gaps)
-            size = mismatch / (2.0 if manhattan else 2.0**0.5)
+            size = mismatch / (2.0 if manhattan else math.sqrt(2.0))
             unit, fill = 1.0 / size, 0.0
         else:
             source, unit, how = _settle_number(found, gaps, scale, mismatch)
