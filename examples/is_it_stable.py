@@ -59,5 +59,5 @@ right.legend(loc="lower left")
 plt.show()
 
 # %%
-# **What was learned:** measure before you trust: on the same table, the clusters of holdfast are those
-# that other rows disturb least among the methods that put every row into a cluster.
+# **What was learned:** measure before you trust: on this table, a twentieth of the rows decides where
+# about a sixth of the others go with Ward and KMeans, and HDBSCAN holds still by calling rows noise.
