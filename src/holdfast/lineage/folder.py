@@ -24,7 +24,10 @@ class Entry:
 
 
 def read_entries(folder: Path, known: list[Entry] | None = None) -> list[Entry]:
-    """Read the descriptions of all releases, and check that each follows the one before."""
+    """Read the descriptions of all releases, and check that each follows the one before.
+
+    Those of `known` releases, whose files never change, are not read again.
+    """
     if not folder.exists():
         return []
     if not folder.is_dir():
@@ -36,11 +39,12 @@ def read_entries(folder: Path, known: list[Entry] | None = None) -> list[Entry]:
             folder, f"it contains {others[0]} and no releases", "Pass the folder of a lineage"
         )
     entries = list(known or [])
-    for number in range(len(entries), max(files, default=-1) + 1):
+    for number in range(max(len(entries), max(files, default=-1) + 1)):
         if number not in files:
             path = folder / f"{number:06d}.release"
             raise DamagedFile(path, "this release is missing", RESTORE)
-        entries.append(_read_entry(files[number], number, entries))
+        if number == len(entries):
+            entries.append(_read_entry(files[number], number, entries))
     return entries
 
 

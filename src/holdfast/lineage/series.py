@@ -141,7 +141,7 @@ class Lineage:
         now = datetime.now(UTC).isoformat(timespec="seconds") if time is None else time
         self.path.mkdir(exist_ok=True)
         with hold_file(self.path, lambda: None):
-            self._entries = read_entries(self.path)
+            self._entries = read_entries(self.path, self._entries)
             last = self._read_latest() if self._entries else None
             name = self._free_label(label, now)
             if last is not None and last.label == (now[:10] if label is None else label):

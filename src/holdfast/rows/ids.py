@@ -2,6 +2,7 @@
 
 import contextlib
 from dataclasses import dataclass
+from itertools import repeat
 from numbers import Integral
 from typing import Any
 
@@ -91,8 +92,9 @@ def find_ids(wanted: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
         found = known[order[at]] == wanted
         place[found] = order[at[found]]
         return place
-    number = {name: i for i, name in enumerate(known.tolist())}
-    return np.array([number.get(name, -1) for name in wanted.tolist()], dtype=np.int64)
+    number = dict(zip(known.tolist(), range(known.size), strict=True))
+    found = map(number.get, wanted.tolist(), repeat(-1))
+    return np.fromiter(found, dtype=np.int64, count=wanted.size)
 
 
 def _is_integer(value: Any) -> bool:

@@ -20,9 +20,11 @@ def pack_ids(ids: NDArray[Any] | None, prefix: str = "ids") -> tuple[str, dict[s
         return "keys", {f"{prefix}.keys": ids.astype(np.uint64)}
     if ids.dtype.kind == "i":
         return "integers", {f"{prefix}.integers": ids.astype(np.int64)}
-    encoded = [str(text).encode() for text in ids.tolist()]
-    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
-    texts = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    listed = [str(text) for text in ids.tolist()]
+    joined = "".join(listed)
+    lengths = map(len, listed if joined.isascii() else (text.encode() for text in listed))
+    ends = np.cumsum(np.fromiter(lengths, dtype=np.int64, count=len(listed)))
+    texts = np.frombuffer(joined.encode(), dtype=np.uint8)
     return "texts", {f"{prefix}.texts": texts, f"{prefix}.ends": ends}
 
 
