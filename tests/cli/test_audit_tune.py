@@ -11,7 +11,7 @@ import holdfast as library
 from holdfast import cli, clusterers
 from holdfast.cli import audit as audit_command
 from holdfast.clusterers import METHODS
-from holdfast.tables.scales import Distinct, find_scale
+from holdfast.tables.scales import Distinct, RescaledClusterer, find_scale
 
 FAST = ("--columns", "height,width", "--trials", 4, "--repeats", 2, "--jobs", 1)
 
@@ -34,8 +34,8 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
     assert len(found) == 8
     x = rows_of(people)
     for method, clusterer in (
-        ("tree", library.HierarchicalKMedian(method="tree")),
-        ("ward", clusterers.ward_linkage()),
+        ("tree", RescaledClusterer(METHODS["tree"].build(), (0, 1))),
+        ("ward", RescaledClusterer(clusterers.ward_linkage(), (0, 1))),
     ):
         r = library.average_sensitivity(
             clusterer, x, n_clusters=[3, 4], delete=[1, 0.05], trials=4, repeats=2,
@@ -58,6 +58,16 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
     assert [(w["method"], w["k"]) for w in written] == [
         (r["method"], r["k"]) for r in record["results"]
     ]
+
+
+def test_audit_can_hold_the_scales(holdfast, people):
+    use = ("audit", people, *FAST, "--methods", "ward", "-k", 3, "--delete", "5%", "--json")
+    held = json.loads(holdfast(*use, "--hold-scales").out)["results"][0]["mean"]
+    r = library.average_sensitivity(
+        clusterers.ward_linkage(), rows_of(people), n_clusters=[3], delete=[0.05], trials=4,
+        repeats=2, n_jobs=1,
+    )  # fmt: skip
+    assert held == r.mean.item()
 
 
 def test_audit_prints_a_table_with_standard_errors(holdfast, people):

@@ -90,6 +90,14 @@ def audit(
         ),
     ] = None,
     full: Full = False,
+    hold_scales: Annotated[
+        bool,
+        typer.Option(
+            "--hold-scales",
+            help="Keep the scales of the whole table when rows are removed; by default they are "
+            "found again, as a new fit would.",
+        ),
+    ] = False,
     checkpoint: Annotated[
         str | None,
         typer.Option(
@@ -109,7 +117,8 @@ def audit(
     Every method is fitted to the table and to the table without some rows. The table shows the
     fraction of the remaining rows that change cluster, its standard error, and the k-median cost
     (the sum of distances to the best medoid of each cluster, in the units of the prepared rows), also
-    relative to one cluster and to Ward linkage. Low is good for all. Of a larger table, 1,000 rows
+    relative to one cluster and to Ward linkage. Low is good for all. Scales are found again without
+    the removed rows, so what they move counts (--hold-scales keeps them). Of a larger table, 1,000 rows
     are measured; --full measures all.
     """
     from holdfast.tables.write import STREAM_ENDINGS, check_outputs
@@ -127,6 +136,7 @@ def audit(
     most = SAMPLE_ROWS if sample is None else sample
     rows = _take_sample(dataset.rows, None if full else most, how.seed, names, console)
     check_counts(asked.ks, rows.shape[0])
+    scaled = () if hold_scales else dataset.preparation.measured
     records: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     with (
@@ -136,7 +146,7 @@ def audit(
         for number, name in enumerate(names, start=1):
             part = shown.part(f"{name} ({number} of {len(names)})")
             try:
-                records += _measure(name, rows, asked, part)
+                records += _measure(name, rows, asked, part, scaled)
             except (RuntimeError, MemoryError) as error:
                 failed[name] = str(error) or "not enough memory"
             shown.advance()
@@ -177,17 +187,23 @@ def _take_sample(
 
 
 def _measure(
-    name: str, rows: "NDArray[np.float64]", asked: _Audit, progress: ProgressOption
+    name: str,
+    rows: "NDArray[np.float64]",
+    asked: _Audit,
+    progress: ProgressOption,
+    scaled: tuple[int, ...] = (),
 ) -> list[dict[str, Any]]:
     """Measure one method: a record for each number of removed rows and of clusters."""
     from holdfast import average_sensitivity
     from holdfast.stability import mean_cost
+    from holdfast.tables.scales import RescaledClusterer
 
-    clusterer = METHODS[name].build()
+    clusterer: Any = METHODS[name].build()
+    measured = RescaledClusterer(clusterer, scaled) if scaled else clusterer
     folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
     with input_errors():
         result = average_sensitivity(
-            clusterer, rows, n_clusters=asked.ks, delete=asked.delete, trials=asked.how.trials,
+            measured, rows, n_clusters=asked.ks, delete=asked.delete, trials=asked.how.trials,
             repeats=asked.how.repeats, measure=asked.measure, n_jobs=asked.how.jobs,
             random_state=asked.how.seed, progress=progress, checkpoint=folder,
         )  # fmt: skip

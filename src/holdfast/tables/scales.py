@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import combine_arrays
 
-__all__ = ["MOST_VALUES", "Distinct", "core_deviation", "find_scale", "median"]
+__all__ = ["MOST_VALUES", "Distinct", "RescaledClusterer", "core_deviation", "find_scale", "median"]
 
 Values = NDArray[np.float64]
 
@@ -130,6 +130,44 @@ def find_scale(column: Distinct) -> float:
     fraction, exponent = math.frexp(core)
     step = sum(fraction >= edge for edge in _EDGES)  # by comparisons, alike on every processor
     return min(max(2.0 * math.ldexp(_STEPS[step] / 4.0, exponent), _SMALLEST), 2.0**1023)
+
+
+@dataclass(frozen=True)
+class RescaledClusterer:
+    """A clusterer of prepared rows that finds the scales of their columns again in every fit.
+
+    Attributes
+    ----------
+    clusterer : Clusterer
+        Of `holdfast.clusterers`.
+    columns : tuple of int
+        Columns whose scales are found again.
+    """
+
+    clusterer: Any
+    columns: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """Name in tables and figures."""
+        return str(self.clusterer.name)
+
+    @property
+    def randomized(self) -> bool:
+        """Whether the seed matters."""
+        return bool(self.clusterer.randomized)
+
+    @property
+    def hierarchical(self) -> bool:
+        """Whether one fit serves every k."""
+        return bool(self.clusterer.hierarchical)
+
+    def fit(self, X: Values, seed: int) -> Any:
+        """Scale the columns, and cluster the rows."""
+        rows = np.array(X)
+        for j in self.columns:
+            rows[:, j] /= find_scale(Distinct.of(rows[:, j])) or 1.0
+        return self.clusterer.fit(rows, seed)
 
 
 def median(column: Distinct) -> float:
