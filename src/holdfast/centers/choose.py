@@ -85,14 +85,16 @@ def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
     rank[order] = np.arange(tree.n_leaves, dtype=np.int32)
     cost = np.empty(tree.n_leaves)
     remaining_costs(gain, order, cost)
-    parent_of_all = np.where(above >= 0, rank[above], np.int32(-1)).astype(np.int32)
+    parent_of_all = rank[above]
+    parent_of_all[above < 0] = -1  # the first center
     chosen = order[:n_centers]
     label = rank
     if n_centers < tree.n_leaves:
+        cost = cost[:n_centers].copy()
         label = ancestors_among(parent_of_all[order], n_centers)[rank]
     return CenterSequence(
         leaf=chosen,
-        cost=_in_data_units(cost[:n_centers], tree),
+        cost=_in_data_units(cost, tree),
         parent=parent_of_all[chosen],
         cell=cell[chosen],
         label=label,
@@ -206,5 +208,7 @@ def start_cover(tree: Tree) -> tuple[NDArray[np.uint8], NDArray[np.void]]:
 
 
 def _in_data_units(cost: NDArray[np.float64], tree: Tree) -> NDArray[np.float64]:
-    scaled: NDArray[np.float64] = cost * tree.weight_unit * tree.unit
-    return scaled
+    """Convert the cost in place."""
+    cost *= tree.weight_unit
+    cost *= tree.unit
+    return cost
