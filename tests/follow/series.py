@@ -11,7 +11,7 @@ def blobs(seed, n=240, d=3, groups=6):
 
 
 def releases(seed, count=4, n=240, d=3, leaving=0.1, changing=0.1):
-    """Lists of (ids, rows): a tenth leaves, as many come, a tenth changes its values a little."""
+    """Lists of (ids, rows): a tenth leaves, as many come beside it, a tenth changes a little."""
     rng = np.random.default_rng(seed)
     ids, rows = np.arange(n), blobs(seed, n, d)
     found = [(ids, rows)]
@@ -21,7 +21,7 @@ def releases(seed, count=4, n=240, d=3, leaving=0.1, changing=0.1):
         rows = rows[stay].copy()
         changed = rng.random(rows.shape[0]) < changing
         rows[changed] += rng.integers(-32, 33, size=(int(changed.sum()), d)) / 64.0
-        rows = np.concatenate((rows, blobs(seed, n, d)[:fresh] + release / 16.0))
+        rows = np.concatenate((rows, blobs(seed, n, d)[:fresh] + float(release)))
         ids = np.concatenate((ids[stay], np.arange(fresh) + 1000 * release))
         order = rng.permutation(ids.size)
         ids, rows = ids[order], rows[order]

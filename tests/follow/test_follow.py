@@ -27,6 +27,14 @@ def moved_between(before, after, k):
     return np.mean(names_of(before, k)[old] != names_of(after, k)[new])
 
 
+def same_moves(a, b):
+    """Whether two tables of moves are the same; a gain may be NaN."""
+    fields = ("id", "level", "from", "to", "reason")
+    return all(np.array_equal(a[field], b[field]) for field in fields) and np.array_equal(
+        a["gain"], b["gain"], equal_nan=True
+    )
+
+
 def equal(a, b):
     """Whether two followed models are the same, bit for bit."""
     one, two = a.hierarchy_, b.hierarchy_
@@ -36,7 +44,7 @@ def equal(a, b):
         and np.array_equal(one.costs, two.costs)
         and np.array_equal(one.center_indices, two.center_indices)
         and all(np.array_equal(one.names(k), two.names(k)) for k in range(1, one.n_centers + 1))
-        and np.array_equal(a.moves_, b.moves_)
+        and same_moves(a.moves_, b.moves_)
         and np.array_equal(a.events_, b.events_)
     )
 
@@ -152,8 +160,8 @@ def test_order_of_rows_changes_nothing(chain):
         assert np.array_equal(found.hierarchy_.names(k), expected.hierarchy_.names(k))
     assert np.array_equal(found.hierarchy_.costs, expected.hierarchy_.costs)
     assert np.array_equal(found.cluster_centers_, expected.cluster_centers_)
-    assert np.array_equal(np.sort(found.moves_, order=["level", "id"]),
-                          np.sort(expected.moves_, order=["level", "id"]))  # fmt: skip
+    by = ["level", "id"]
+    assert same_moves(np.sort(found.moves_, order=by), np.sort(expected.moves_, order=by))
 
 
 def test_weights_equal_repeated_rows():
@@ -225,7 +233,7 @@ def test_a_dry_run_says_what_follow_does(chain):
     assert plan.levels == LEVELS
     assert np.array_equal(plan.moved, models[2].follow_.moved)
     assert np.array_equal(plan.cost, models[2].follow_.cost)
-    assert np.array_equal(plan.moves, models[2].moves_)
+    assert same_moves(plan.moves, models[2].moves_)
     assert np.array_equal(plan.events, models[2].events_)
 
 

@@ -1,13 +1,15 @@
 """The steps of following against their definition, and independent of threads."""
 
+import hashlib
 import os
 
 import numpy as np
 import pytest
-from follow.series import blobs
+from follow.series import blobs, releases
 from oracles.naive_follow import Naive
 
 from holdfast import HierarchicalKMedian
+from holdfast.follow import state
 from holdfast.follow.rows import settle_rows
 from holdfast.follow.state import Levels, Problem, Units, solve_as
 
@@ -64,6 +66,7 @@ def test_the_number_of_cores_changes_nothing(monkeypatch):
     rows = blobs(22, n=9000, d=2)
     later = rows + np.repeat([0.0, 0.25, 0.0], 3000)[:, None]
     found = []
+    monkeypatch.setattr(state, "_LEAST", 1000)  # so that threads share the work
     for cores in (1, 3):
         monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
         model = HierarchicalKMedian(4, max_centers=8).fit(rows, ids=np.arange(9000))
@@ -96,3 +99,18 @@ def test_rows_of_no_weight_are_labeled_as_by_predict():
     for _ in range(2):
         model = model.follow(later, sample_weight=weight, levels=(2, 4, 8))
         assert np.array_equal(model.labels_[30:60], model.predict(later[30:60]))
+
+
+def test_result_is_what_it_was():
+    """Labels and names of a chain, as a hash: following must not change unnoticed."""
+    data = releases(3, count=4)
+    model = HierarchicalKMedian(4, max_centers=8).fit(data[0][1], ids=data[0][0])
+    digest = hashlib.blake2b(digest_size=8)
+    for ids, rows in data[1:]:
+        model = model.follow(rows, ids=ids, levels=(2, 4, 8), price=0.1)
+        order = np.argsort(ids)
+        for k in range(1, 9):
+            names = model.hierarchy_.names(k)[model.hierarchy_.cut(k)]
+            digest.update(names[order].astype("<i8").tobytes())
+    assert model.hierarchy_.naming.next_name > 8
+    assert digest.hexdigest() == "463bc8fcd72d6158"

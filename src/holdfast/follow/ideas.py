@@ -86,6 +86,7 @@ class Ideas:
         self.leaf_sums = found.sums[levels.offsets[-2] :]
         self.leaf_weights = leaf_weight
         self.home = problem.home(levels)
+        self.rated: dict[bytes, float] = {}
 
     def all(self) -> Iterator[Idea]:
         """All ideas that pay, or nearly."""
@@ -95,7 +96,14 @@ class Ideas:
             yield from self.exchanges(level)
 
     def cost_of(self, leaves: NDArray[np.int64]) -> float:
-        """Cost of a cluster of these leaves, estimated."""
+        """Cost of a cluster of these leaves, estimated; asked for again and again."""
+        known = leaves.tobytes()
+        if known not in self.rated:
+            self.rated[known] = self.estimate(leaves)
+        return self.rated[known]
+
+    def estimate(self, leaves: NDArray[np.int64]) -> float:
+        """Estimate the cost of a cluster of these leaves, in ascending order."""
         point = self.units.means(
             self.leaf_sums[leaves].sum(axis=0)[None, :],
             self.leaf_weights[leaves].sum(keepdims=True),
@@ -177,7 +185,7 @@ class Ideas:
                 rise = self.shift_rise(pair[1], pair[0][0], level)
                 if rise == np.inf:
                     continue
-                more = self.cost_of(np.concatenate(pair)) - sum(map(self.cost_of, pair))
+                more = self.cost_of(np.union1d(*pair)) - sum(map(self.cost_of, pair))
                 stays = max(kept[a, a] + kept[b, a], kept[a, b] + kept[b, b])
                 rise += self.away_rise(int(kept[a, a] + kept[b, b] - stays), level)
                 yield rise + more / self.problem.ref[level], a, b

@@ -23,7 +23,7 @@ NEW = -1
 """The name of a cluster that has none yet."""
 
 _BLOCKS = 64  # parts in which sums run; more would cost memory for large hierarchies
-_LEAST = 4096  # units in a part
+_LEAST = 1 << 15  # units in a part
 
 
 @dataclass(frozen=True, eq=False)
