@@ -2,7 +2,10 @@
 
 const NAME_HEIGHT = 14;
 const MAX_STACKED = 10; // names above or below each other
-const LETTER_WIDTH = 6.6; // pixels of one letter at 12 px, on average
+const LETTER_WIDTH = 6.8; // pixels of one letter at 12 px, on average
+const STRONG_WIDTH = 7.8; // and in bold
+
+const nameWidth = ({ name, strong }) => name.length * (strong ? STRONG_WIDTH : LETTER_WIDTH) + 4;
 
 const overlaps = (a, b) =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
@@ -24,20 +27,22 @@ function namePlaces(width) {
   return places;
 }
 
-// Chooses for each dot the first place whose name covers fewest dots, bars and names placed before it.
-// Strong dots choose first. Returns offsets in the order of the dots.
+// Chooses for each dot the first place whose name covers fewest dots, names placed before it, and bars;
+// a bar is the least that can be covered. Strong dots choose first. Returns offsets in the order of the
+// dots.
 function placeNames(dots, size) {
-  const taken = dots.map(({ x, y }) => ({ x: x - 7, y: y - 7, width: 14, height: 14 }));
+  const taken = dots.map(({ x, y }) => ({ x: x - 7, y: y - 7, width: 14, height: 14, price: 3 }));
   for (const { x, top, bottom } of dots) {
-    if (top !== undefined) taken.push({ x: x - 1, y: top, width: 2, height: bottom - top });
+    if (top !== undefined)
+      taken.push({ x: x - 1, y: top, width: 2, height: bottom - top, price: 1 });
   }
   const chosen = new Array(dots.length);
   const order = [...dots.keys()].sort(
     (a, b) => (dots[b].strong ? 1 : 0) - (dots[a].strong ? 1 : 0),
   );
   for (const i of order) {
-    const { x, y, name } = dots[i];
-    const width = name.length * LETTER_WIDTH + 4;
+    const { x, y } = dots[i];
+    const width = nameWidth(dots[i]);
     const boxAt = ([dx, dy]) => ({ x: x + dx, y: y + dy - 11, width, height: NAME_HEIGHT });
     const conflicts = (place) => {
       const box = boxAt(place);
@@ -46,18 +51,20 @@ function placeNames(dots, size) {
         box.x + width > size.width - 2 ||
         box.y < 0 ||
         box.y + NAME_HEIGHT > size.height - MARGIN.bottom;
-      return (outside ? 9 : 0) + taken.filter((other) => overlaps(box, other)).length;
+      const covered = taken.filter((other) => overlaps(box, other));
+      return covered.reduce((sum, other) => sum + other.price, outside ? 9 : 0);
     };
     const places = namePlaces(width);
     chosen[i] = places.reduce((best, place) => (conflicts(place) < conflicts(best) ? place : best));
-    taken.push(boxAt(chosen[i]));
+    taken.push({ ...boxAt(chosen[i]), price: 3 });
   }
   return chosen;
 }
 
 // A thin line from a dot to its name, where the name had to move away from it.
-function drawLeader({ x, y, name }, [dx, dy]) {
-  const width = name.length * LETTER_WIDTH + 4;
+function drawLeader(dot, [dx, dy]) {
+  const { x, y } = dot;
+  const width = nameWidth(dot);
   if (Math.abs(dy - 4) < NAME_HEIGHT || (dx === -width / 2 && Math.abs(dy) < 22)) return null;
   const end = { x2: x + (dx > 0 ? dx - 2 : dx + width), y2: y + dy - 4 };
   return svg("line", { class: "leader", x1: x, y1: y, ...end, "aria-hidden": "true" });
