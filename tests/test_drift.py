@@ -197,3 +197,21 @@ def test_wrong_name_is_told():
 @pytest.mark.parametrize("name", ["drift.md", "drift.csv", "drift.png"])
 def test_results_are_committed(name: str):
     assert (FOLDER / name).stat().st_size > 0
+
+
+YEAR = """
+import json
+from pathlib import Path
+import year
+from year import describe, run_part
+
+found = run_part("follow", 3, 300, 4)
+assert found["releases"] == 3 and len(found["moved"]) == 2 and found["memory"][0] > 0
+here = Path(year.__file__).parent
+assert describe(json.loads((here / "year.json").read_text())) == (here / "year.md").read_text()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_year_is_measured_and_described_by_its_figures():
+    run_script(FOLDER, YEAR)

@@ -99,7 +99,8 @@ def describe(found: dict[str, Any]) -> str:
     """Write the table."""
     follow, fit, default = (found[part] for part in PARTS)
     size = f"{found['weeks']} releases of {found['rows']:,} x {found['columns']} rows"
-    work, whole = follow["work"] / fit["work"], _total(follow) / _total(fit)
+    work = [follow["work"] / other["work"] for other in (fit, default)]
+    whole = [_total(follow) / _total(other) for other in (fit, default)]
     early, late = follow["memory"][0], follow["memory"][-1]
     lines = [
         f"# A year of releases\n\n{size}, levels {', '.join(map(str, LEVELS))}. Seconds of processor",
@@ -119,8 +120,9 @@ def describe(found: dict[str, Any]) -> str:
             f"{part['bytes'] / 1e6:.0f} MB | {part['peak'] / 1e6:.0f} MB |"
         )
     lines.append(
-        f"\nFollowing takes {work:.2f} times as long as fitting just the levels again, with the files "
-        f"{whole:.2f} times; {_total(follow) / _total(default):.2f} times as long as fits with the default. "
+        f"\nFollowing takes {work[0]:.2f} times as long as fits with {LEVELS[-1]} centers, with the files "
+        f"{whole[0]:.2f} times; {work[1]:.2f} times as long as fits with the default, with the files "
+        f"{whole[1]:.2f} times. "
         f"Memory: {early / 1e6:.0f} MB after release {min(EARLY, found['weeks'] - 1) + 1}, "
         f"{late / 1e6:.0f} MB at the end. Moved in a release at the finest level that moved most: at "
         f"most {max(follow['moved'], default=0.0):.1%} (2% of the rows change a lot)."

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHOWN_AS = {
     "benchmarks/frontier/frontier.md": "explanation/frontier_tables.md",
     "benchmarks/drift/drift.md": "explanation/drift_tables.md",
+    "benchmarks/drift/year.md": "explanation/drift_year.md",
     "benchmarks/results.md": "explanation/speed.md",
     "results/claims.md": "explanation/claims.md",
     "results/datasets.md": "explanation/datasets.md",
