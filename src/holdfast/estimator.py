@@ -33,6 +33,7 @@ from holdfast.pipeline import cluster_and_order
 from holdfast.rows.ids import check_ids
 from holdfast.rows.log import RowLog
 from holdfast.storage.model import ModelRecord, TableRecord, read_model, write_model
+from holdfast.tables.preparation import Preparation
 from holdfast.updates import (
     FOLLOWED,
     ChangingRows,
@@ -385,9 +386,7 @@ class HierarchicalKMedian(
         """Names and units of the columns of `rows_`."""
         table = getattr(self, "table_", None)
         if table is not None:
-            prepared = table.preparation
-            scales = prepared.scale or (1.0,) * len(prepared.columns)
-            return [Column(n, s) for n, s in zip(prepared.columns, scales, strict=True)]
+            return _columns_of(table.preparation)
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             return [Column(f"x{j}") for j in range(self.n_features_in_)]
@@ -507,6 +506,25 @@ class HierarchicalKMedian(
     ) -> Settings:
         """Check the parameters against validated rows, and convert them for the pipeline."""
         return settings_for(self, rows, weight, seed)
+
+
+def _columns_of(preparation: Preparation) -> list[Column]:
+    """Name prepared columns in the words of the table: levels of categories, dates, gaps."""
+    scales = preparation.scale or (1.0,) * len(preparation.columns)
+    found: list[Column] = []
+    for source in preparation.sources:
+        for i, feature in enumerate(source.features):
+            scale = scales[len(found)]
+            mark = feature.removeprefix(f"{source.name}=")
+            if source.kind == "category":
+                found.append(Column(source.name, scale, category=mark))
+            elif source.gaps and i == len(source.features) - 1:
+                found.append(Column(source.name, scale, category="(missing)"))
+            elif source.kind == "boolean":
+                found.append(Column(source.name, scale, category="true"))
+            else:
+                found.append(Column(feature, scale, date=source.kind == "date" and i == 0))
+    return found
 
 
 def load(path: str | os.PathLike[str]) -> HierarchicalKMedian:

@@ -4,7 +4,7 @@ import numpy as np
 import portable
 import pytest
 
-from holdfast import HierarchicalKMedian
+from holdfast import HierarchicalKMedian, load
 from holdfast.hierarchy.rules import Column, find_rule, sample_rows
 
 
@@ -49,6 +49,45 @@ def test_units_of_the_table_and_categories():
     columns = [Column("region", category="north"), Column("c")]
     assert str(rule_of(indicator, region > 0.0, columns)) == "region = north"
     assert str(rule_of(indicator, region == 0.0, columns)) == "region != north"
+
+
+def test_dates_are_as_round_as_they_can_be():
+    day = 86_400.0
+    column = [Column("joined", scale=4.0 * day, date=True)]
+    days = np.arange(19_000.0, 19_100.0)
+    rule = rule_of(days[:, None] / 4.0 + 0.01, days >= 19_050, column)
+    assert str(rule) == "joined > 2022-02-27"
+    hours = np.arange(100.0)
+    column = [Column("seen", scale=3_600.0, date=True)]
+    assert str(rule_of(hours[:, None] + 0.5, hours >= 50, column)) == "seen > 1970-01-03 02:00"
+
+
+def test_rules_of_a_mixed_table_speak_its_words(tmp_path):
+    from holdfast.cli.app import run_program
+
+    X = table(n=300)
+    kind = np.where(X[:, 1] > 48.0, "north", "south")
+    lines = [
+        f"{i},{row[0]},{k},{'yes' if row[0] > 70 else 'no'}"
+        for i, (row, k) in enumerate(zip(X, kind, strict=True))
+    ]
+    (tmp_path / "t.csv").write_text("id,income,region,rich\n" + "\n".join(lines) + "\n")
+    model = tmp_path / "m.holdfast"
+    arguments = [
+        "fit",
+        str(tmp_path / "t.csv"),
+        "--id",
+        "id",
+        "-k",
+        "2",
+        "--model",
+        str(model),
+        "-q",
+    ]
+    assert run_program([*arguments, "-o", str(tmp_path / "l.csv")]) == 0
+    rules = repr(load(model).explain(4))
+    assert "region = " in rules or "region != " in rules
+    assert "income >" in rules or "income <=" in rules or "rich" in rules
 
 
 def test_a_rule_is_at_least_as_good_as_any_single_condition():

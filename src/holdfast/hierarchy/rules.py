@@ -36,12 +36,15 @@ class Column:
     shift : float
     category : str or None
         For the indicator of a category: the category. Conditions then read ``name = category``.
+    date : bool
+        Whether values are seconds since 1970. Conditions then show dates.
     """
 
     name: str
     scale: float = 1.0
     shift: float = 0.0
     category: str | None = None
+    date: bool = False
 
 
 @dataclass(frozen=True)
@@ -247,6 +250,8 @@ def _merge(known: Condition | None, found: _Found, column: Column) -> Condition:
 
 def _short_threshold(below: float, above: float, column: Column) -> tuple[float, str]:
     """Find a threshold with few digits, in the units of the table, between two values."""
+    if column.date:
+        return _short_date(below, above, column)
     low, high = below * column.scale + column.shift, above * column.scale + column.shift
     middle = low + (high - low) / 2.0
     for digits in range(1, 18):
@@ -256,6 +261,22 @@ def _short_threshold(below: float, above: float, column: Column) -> tuple[float,
         if below <= threshold < above:
             return threshold, _plain(text)
     return below, _plain(f"{low:.17g}")
+
+
+def _short_date(below: float, above: float, column: Column) -> tuple[float, str]:
+    """Find the roundest date between two values: a day, an hour, a minute or a second."""
+    low = below * column.scale + column.shift
+    for unit, shown_in in ((86_400.0, "D"), (3_600.0, "m"), (60.0, "m"), (1.0, "s")):
+        seconds = float(np.ceil(low / unit) * unit)
+        threshold = (seconds - column.shift) / column.scale
+        if below <= threshold < above:
+            return threshold, _show_date(seconds, shown_in)
+    return below, _show_date(low, "us")
+
+
+def _show_date(seconds: float, unit: str) -> str:
+    date = np.datetime64(round(seconds * 1e6), "us").astype(f"datetime64[{unit}]")
+    return str(date).replace("T", " ")
 
 
 def _plain(text: str) -> str:
