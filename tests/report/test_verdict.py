@@ -174,6 +174,13 @@ def test_better_peer_is_named_in_python():
     assert better["command"] == "holdfast.clusterers.METHODS['ward'].build().fit(X, seed=0).cut(4)"
 
 
+def test_peer_that_moves_more_is_not_called_better_even_if_that_is_unclear():
+    ward = method("ward", "Ward linkage", 0.21, 90.0, error=0.2)
+    verdict = verdict_of(ward, cost=100.0)
+    assert "no clear difference from Ward" in verdict["sentence"]
+    assert verdict["better"] is None
+
+
 def test_peer_with_a_giant_cluster_is_not_called_better():
     single = method("single", "single linkage", 0.0, 100.0, largest=0.97)
     verdict = verdict_of(single, cost=100.0)
@@ -196,7 +203,7 @@ def test_better_peer_that_cannot_take_all_rows_has_no_command():
 @pytest.mark.parametrize(
     ("moved", "cost"),
     [(0.1, 80.0), (0.005, 130.0), (0.0199, 100.0)],
-    ids=["closer but clearly less stable", "more stable but costly", "no clear difference"],
+    ids=["closer but less stable", "more stable but costly", "no clear difference"],
 )
 def test_mixed_results_are_not_called_better(moved, cost):
     peer = method("ward", "Ward linkage", moved, cost)

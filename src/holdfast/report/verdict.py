@@ -19,6 +19,7 @@ _GIANT = 0.8  # chance alone finds four fifths of the rows again with a Jaccard 
 _FOUND_AGAIN = 0.85  # Jaccard index
 _SAME_COST = 0.02  # relative difference in cost that does not matter
 _LOWER_COST = 0.05  # relative difference in cost that does
+_LITTLE_MORE = 0.01  # fraction of the rows that may move more at a lower cost
 _PAIRWISE = ("ward", "average", "complete", "single")  # take a distance for every pair of rows
 _MOST_PAIRWISE = 30_000  # rows
 
@@ -101,7 +102,7 @@ def _name_separation(segments: Entry) -> str | None:
 def _silhouette(segments: Entry) -> float | None:
     """Return the mean silhouette of the cut as it is shown, so that words agree with digits."""
     silhouette: float | None = segments["separation"][segments["k"] - 1]
-    return None if silhouette is None else round(silhouette, 2)
+    return None if silhouette is None else round(silhouette, 2) + 0.0  # no -0.00
 
 
 def _least_found_again(segments: Entry) -> float | None:
@@ -336,9 +337,10 @@ def _is_better(peer: Entry, own: Entry) -> bool:
         return False
     cost = _relative(peer["cost"], own["cost"])
     side = _compare_movement(own, peer)
-    return (side == "more" and cost <= 1.0 + _SAME_COST) or (
-        side != "fewer" and cost <= 1.0 - _LOWER_COST
-    )
+    if side == "more":
+        return cost <= 1.0 + _SAME_COST
+    moves_more = side == "fewer" or peer["moved"] > own["moved"] + _LITTLE_MORE
+    return cost <= 1.0 - _LOWER_COST and not moves_more
 
 
 def _suggest_command(method: Entry, k: int, command: str) -> str:

@@ -116,7 +116,7 @@ function saveWithNames(report) {
 }
 
 function qualityCell(label, value, { word, tone }) {
-  const shown = value === null || value === undefined ? MISSING : value.toFixed(2);
+  const shown = value === null || value === undefined ? MISSING : asShown(value).toFixed(2);
   const content = [html("b", {}, shown), html("span", { class: `word ${tone}` }, word)];
   return { class: "num quality", label, node: html("span", {}, content) };
 }
