@@ -1,7 +1,7 @@
 """Compare settings of means on small data that judge nothing.
 
-``python benchmarks/frontier/choose.py 16 "" CANDIDATE_VALUES=0,WHOLE_SPLITS=32`` measures the settings
-of `holdfast.centers.proposals` as they are, then with two changes, each with 16 random states. Prints
+``python benchmarks/frontier/choose.py 16 "" CANDIDATES=64,SAMPLE_SPLITS=8`` measures the settings of
+`holdfast.centers.proposals` as they are, then with two changes, each with 16 random states. Prints
 cost, excess at one row and excess at 5% for k = 4 and 8, divided by those of Ward linkage: the mean of
 the costs, and the totals of the excesses as fractions of the rows.
 

@@ -56,7 +56,6 @@ def sample_few(monkeypatch, sample=12, scored=7, candidates=5):
         monkeypatch.setattr(module, "SCORED", scored)
         monkeypatch.setattr(module, "SCORED_VALUES", 0)
         monkeypatch.setattr(module, "CANDIDATES", candidates)
-        monkeypatch.setattr(module, "CANDIDATE_VALUES", 0)
     monkeypatch.setattr(proposals, "_POOL", 2 * sample)
 
 
@@ -120,8 +119,8 @@ def first_draw(monkeypatch, X, spherical, seed):
     """
     draw, seen = Proposer.start_plane, []
 
-    def recorded(proposer, part, sample, everybody):
-        drawn, plane = draw(proposer, part, sample, everybody)
+    def recorded(proposer, part, sample):
+        drawn, plane = draw(proposer, part, sample)
         keys = proposer.table.key[sample.members].tolist()
         seen.append((keys, keys[drawn]))
         return drawn, plane

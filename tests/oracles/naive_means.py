@@ -14,10 +14,8 @@ from oracles.naive_medoids import Naive, uniforms
 from holdfast._machine.hash import purpose_key
 
 PROPOSE, CHOOSE = 1, 2
-SAMPLE, SAMPLE_SPLITS, SPLITS = 4096, 16, 3
-WHOLE_AVERAGES, WHOLE_SPLITS = 1, 8
-CANDIDATES, CANDIDATE_VALUES = 16, 1 << 19
-AVERAGES, AVERAGED_VALUES = 8, 1 << 21
+SAMPLE, CANDIDATES, SAMPLE_SPLITS, SPLITS = 4096, 16, 32, 3
+AVERAGES, AVERAGED_VALUES = 8, 1 << 18
 SCORED, SCORED_VALUES = 512, 1 << 17
 FOLDED, FINE = 16, 12
 
@@ -181,7 +179,7 @@ class Means:
         """Draw a candidate by what its direction tells apart."""
         d = cluster.mean.size
         scored = centered[: max(SCORED, SCORED_VALUES // d)]
-        score = np.zeros(min(len(rows), max(CANDIDATES, CANDIDATE_VALUES // scored.size)))
+        score = np.zeros(min(CANDIDATES, len(rows)))
         times = np.array(total[: len(scored)], float)
         squares = fold(times * [add_in_order(row * row) for row in scored])
         for c in range(score.size):
@@ -202,7 +200,7 @@ class Means:
             keys, PROPOSE, gain, weight, score > 0.0, self.heat(0, cluster.cost - gain.max())
         )
 
-    def settle_sample(self, mean, total, centered, stretch: float, direction, everybody: bool):
+    def settle_sample(self, mean, total, centered, stretch: float, direction):
         """Average a direction over the sample; let the plane across it settle there."""
         times, everything = np.array(total, float), float(sum(total))
 
@@ -210,14 +208,11 @@ class Means:
             return np.array([fold(factors * column) for column in centered.T])
 
         direction = normalize(direction)
-        averages, splits = max(1, min(AVERAGES, AVERAGED_VALUES // centered.size)), SAMPLE_SPLITS
-        if everybody:
-            averages, splits = WHOLE_AVERAGES, WHOLE_SPLITS
-        for _ in range(averages):
+        for _ in range(max(1, min(AVERAGES, AVERAGED_VALUES // centered.size))):
             along = np.array([add_in_order(row * direction) for row in centered])
             direction = normalize(add_members(along * times))
         middle, settled, before = np.zeros(direction.size), None, None
-        for _ in range(splits):
+        for _ in range(SAMPLE_SPLITS):
             threshold = add_in_order(middle * direction)
             far = np.array([add_in_order(row * direction) > threshold for row in centered])
             moved = float(times[far].sum())
@@ -247,8 +242,7 @@ class Means:
         key, settled = self.keys[cluster.center], None
         drawn = self.draw_candidate(cluster, rows, total, centered)
         if drawn is not None:
-            given = (cluster.mean, total, centered, stretch, centered[drawn], everybody)
-            plane = self.settle_sample(*given)
+            plane = self.settle_sample(cluster.mean, total, centered, stretch, centered[drawn])
             if plane is not None:
                 key = self.keys[rows[drawn]]
                 plane = plane[0], self.turn_away(*plane, anchor)

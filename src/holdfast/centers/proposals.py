@@ -31,13 +31,10 @@ __all__ = ["Cluster", "Proposal", "Proposer"]
 SAMPLE = 4096
 SCORED = 512  # members that score candidates; in few columns as many more as SCORED_VALUES hold
 SCORED_VALUES = 1 << 17
-CANDIDATES = 16  # at least; in small samples as many as CANDIDATE_VALUES hold
-CANDIDATE_VALUES = 1 << 19
-# Of a direction on a sample of many more members; as many as AVERAGED_VALUES hold, at least one.
-AVERAGES = 8
-AVERAGED_VALUES = 1 << 21
-SAMPLE_SPLITS, SPLITS = 16, 3  # on such a sample, then on all members
-WHOLE_AVERAGES, WHOLE_SPLITS = 1, 8  # where the sample has all members
+CANDIDATES = 16
+AVERAGES = 8  # of a direction; in large samples as many as AVERAGED_VALUES hold, at least one
+AVERAGED_VALUES = 1 << 18
+SAMPLE_SPLITS, SPLITS = 32, 3  # on the sample, then on all members
 
 _POOL = 4 * SAMPLE  # members kept in the order of their keys, for the samples of later parts
 _STEP_BITS = 30  # of the grid of a column
@@ -158,7 +155,7 @@ class Proposer:
             return Cluster(members, part, pool, None)
         sample = Pool(pool.members[:SAMPLE], pool.weight[:SAMPLE], pool.whole)
         everybody = pool.whole and pool.members.size <= SAMPLE
-        drawn, plane = self.start_plane(part, sample, everybody)
+        drawn, plane = self.start_plane(part, sample)
         found = None
         if drawn >= 0:
             found = self.settle(members, part, plane, 1 if everybody else SPLITS)
@@ -220,14 +217,13 @@ class Proposer:
             count = half
         return bool(terms[0] > 0.0)
 
-    def start_plane(self, part: _Part, sample: Pool, everybody: bool) -> tuple[int, Floats]:
+    def start_plane(self, part: _Part, sample: Pool) -> tuple[int, Floats]:
         """Draw a candidate by what its direction tells apart; let its plane settle on the sample.
 
         -1 where no direction tells anything apart, or no plane.
         """
         table, size = self.table, sample.members.size
-        scored = min(size, max(SCORED, SCORED_VALUES // self.d))
-        count = min(size, max(CANDIDATES, CANDIDATE_VALUES // (scored * self.d)))
+        count, scored = min(CANDIDATES, size), min(size, max(SCORED, SCORED_VALUES // self.d))
         stretch = math.ldexp(1.0, -self.exponent_of(part))
         buffer = self.scratch.pop() if self.scratch else np.empty(min(self.n, SAMPLE) * self.d)
         columns = buffer[: size * self.d].reshape(self.d, size)
@@ -245,9 +241,9 @@ class Proposer:
             keys = table.key[sample.members[:count]]
             drawn = int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
             averages = max(1, min(AVERAGES, AVERAGED_VALUES // columns.size))
-            efforts = (WHOLE_AVERAGES, WHOLE_SPLITS) if everybody else (averages, SAMPLE_SPLITS)
             if not settle_sample(
-                columns, sample.weight, part.mean, stretch, table.spherical, drawn, *efforts,
+                columns, sample.weight, part.mean, stretch, table.spherical, drawn, averages,
+                SAMPLE_SPLITS,
                 room, lines, plane,
             ):  # fmt: skip
                 drawn = -1
