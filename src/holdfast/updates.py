@@ -218,6 +218,8 @@ class ChangingRows:
             raise ValueError(
                 f"X must be numeric: {error}. Drop text columns, or encode them as numbers."
             ) from None
+        if not rows.dtype.isnative:  # scikit-learn leaves the byte order of a frame as it is
+            rows = rows.astype(rows.dtype.newbyteorder("="))
         return rows if table is None else self._apply(rows, table.preparation)
 
     def _prepare_frame(self, X: Any, preparation: Preparation) -> NDArray[np.float64]:

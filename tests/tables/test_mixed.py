@@ -216,3 +216,13 @@ def test_a_pipeline_is_measured_with_its_preparation(table):
 
 def test_it_is_an_estimator_of_scikit_learn():
     check_estimator(TablePreparer())
+
+
+def test_frames_of_the_other_byte_order_are_read():
+    rows = np.arange(12.0).reshape(6, 2)
+    other = pd.DataFrame(rows.astype(">f8"))
+    labels = HierarchicalKMedian(2).fit(other).labels_
+    np.testing.assert_array_equal(labels, HierarchicalKMedian(2).fit(rows).labels_)
+    np.testing.assert_array_equal(
+        TablePreparer().fit_transform(other), TablePreparer().fit_transform(rows)
+    )

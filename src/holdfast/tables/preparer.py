@@ -207,6 +207,8 @@ def to_table(X: Any) -> DataTable:
 def _to_column(column: Any, name: str) -> Any:
     import pyarrow as pa
 
+    if isinstance(column.dtype, np.dtype) and not column.dtype.isnative:
+        column = column.astype(column.dtype.newbyteorder("="))
     try:
         found = pa.Array.from_pandas(column)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
