@@ -40,14 +40,14 @@ def draw(folder: Path, table: Table) -> None:
             ax.set_title(f"{_TITLES[group]}; lower left is better")
             ax.set(xlabel="cost / that of holdfast means fitted again")
             ax.axvline(1.0, color="#bbbbbb", lw=0.8, zorder=0)
-            panels.append((ax, *_draw_panel(ax, table, _by_cost(table, table.select(group)))))
+            panels.append((ax, *_draw_panel(ax, _by_cost(table, table.select(group)))))
             low, high = ax.dataLim.intervalx
             ax.set_xlim(low - 0.18 * (high - low), high + 0.18 * (high - low))  # room for names
         if made:
             ax = axes[len(groups)]
             ax.set_title("made-up series; lower right is better")
             ax.set(xlabel="planted changes followed within two releases, in %", xlim=(-8.0, 112.0))
-            panels.append((ax, *_draw_panel(ax, table, _by_change(table, made))))
+            panels.append((ax, *_draw_panel(ax, _by_change(table, made))))
             ax.set_ylabel("rows that move per step when nothing changes, in %")
         freeze_layout(axes[0])
         for ax, dots, marks in panels:
@@ -73,16 +73,14 @@ def _by_change(table: Table, made: Sequence[Series]) -> Place:
     return place
 
 
-def _draw_panel(
-    ax: Axes, table: Table, place: Place
-) -> tuple[list[Dot], list[tuple[float, float]]]:
+def _draw_panel(ax: Axes, place: Place) -> tuple[list[Dot], list[tuple[float, float]]]:
     """Draw dots and bars; return the dots to name, and what names should not cover."""
     ax.set(yscale="log", ylabel="rows that move per step, in %")
     dots, marks, line = [], [], []
     for method in METHODS:
-        if method.name not in table.list_methods():
-            continue
         x, moved = place(method)
+        if not (x.known and moved.known):
+            continue
         look, own = LOOKS[method.look], method.follows or method.name == REFERENCE
         y, error = max(100.0 * moved.value, _FLOOR), 100.0 * moved.error
         ax.errorbar(

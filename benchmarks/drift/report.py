@@ -119,7 +119,7 @@ def _average_table(table: Table, series: Sequence[Series]) -> str:
     header = ["method", *(f"moved, k = {k}" for k in KS), "worst", "total", "back"]
     header += ["cost", "highest", "5% removed"]
     lines = []
-    for name in table.list_methods():
+    for name in table.list_methods(series):
         moved = [_percent(table.average(series, name, MOVED, [k])) for k in KS]
         back = table.average(series, name, BACK)
         lines.append(
@@ -143,7 +143,7 @@ def _still_table(table: Table, made: Sequence[Series]) -> str:
     for one in still:
         header += [f"{one.name}: moved", "worst", "cost"]
     lines = []
-    for name in table.list_methods():
+    for name in table.list_methods(still):
         line = [_mark(name)]
         for one in still:
             line += [
@@ -161,7 +161,7 @@ def _change_table(table: Table, made: Sequence[Series]) -> str:
     for one in changes:
         header += [one.name, "delay", "moved, k = 8"]
     lines = []
-    for name in table.list_methods():
+    for name in table.list_methods(changes):
         line = [_mark(name)]
         for one in changes:
             entry = table.entries[one.name, name, JUDGED_K]
@@ -173,25 +173,36 @@ def _change_table(table: Table, made: Sequence[Series]) -> str:
 
 
 def _promise_table(table: Table) -> str:
-    header = ["method", "budget kept", "cost within 5%", "rows held", "moved, same rows again"]
-    everything = [one for one in SERIES if table.has(one, REFERENCE)]
-    real = [one for one in everything if one.group != MADE]
+    header = [
+        "method",
+        "series",
+        "budget kept",
+        "cost within 5%",
+        "rows held",
+        "moved, same rows again",
+    ]
     lines = []
-    for name in table.list_methods():
-        if not _METHOD[name].follows:
+    for name in (method.name for method in METHODS if method.follows):
+        everything = table.list_series(name)
+        if not everything:
             continue
-        kept = table.average(everything, name, BUDGET_KEPT, KS[:1])
+        kept, cheap, held = (
+            100.0 * table.average(everything, name, quantity, KS[:1]).value
+            for quantity in (BUDGET_KEPT, GUARD_KEPT, HELD)
+        )
+        same = 100.0 * table.extreme(everything, name, SAME)
         lines.append(
             [
                 _mark(name),
-                f"{_hundred(kept.value)}%" if name == BUDGETED else "",
-                f"{_hundred(table.average(everything, name, GUARD_KEPT, KS[:1]).value)}%",
-                f"{100.0 * table.average(everything, name, HELD, KS[:1]).value:.1f}%",
-                f"{_short(100.0 * table.extreme(real, name, SAME))}%",
+                f"{len(everything)}",
+                f"{_whole(kept)}%" if name == BUDGETED else "",
+                f"{_whole(cheap)}%",
+                f"{held:.1f}%",
+                f"{_short(same)}%",
             ]
         )
     how = (
-        "All series, also those for choosing. *Budget kept* and *cost within 5%* (of a new fit): percent "
+        "All series that were measured, also those for choosing. *Budget kept* and *cost within 5%* (of a new fit): percent "
         "of the releases, at every k; *rows held*: rows to which `predict` without ids gives another label; "
         "the last column is the largest over series, releases and k."
     )
@@ -203,10 +214,10 @@ def _better_table(table: Table) -> str:
         "By the averages over series and k = 4, 8, 16; in brackets, the largest step. Differences may be "
         "smaller than their standard errors. Clusters of the peers are not nested."
     )
-    names = table.list_methods()
     lines = []
     for group in GROUPS:
         series = table.select(group)
+        names = table.list_methods(series)
         at = {
             name: (
                 table.average(series, name, COST).value,
@@ -229,9 +240,7 @@ def _better_table(table: Table) -> str:
 def _every_table(table: Table) -> str:
     lines = []
     for one in SERIES:
-        for name in table.list_methods():
-            if not table.has(one, name):
-                continue
+        for name in table.list_methods([one]):
             entries = [table.entries[one.name, name, k] for k in KS]
             moved = ", ".join(_short(100.0 * entry[MOVED].value) for entry in entries)
             total = ", ".join(_short(100.0 * entry[TOTAL].value) for entry in entries)
@@ -253,9 +262,9 @@ def _short(number: float) -> str:
     return f"{number:.1f}" if number >= 1.0 else f"{number:.2g}"
 
 
-def _hundred(fraction: float) -> str:
-    """Percent; 100 only if it is all."""
-    return "100" if fraction == 1.0 else f"{min(100.0 * fraction, 99.9):.1f}"
+def _whole(percent: float) -> str:
+    """100 only if it is all."""
+    return "100" if percent == 100.0 else f"{min(percent, 99.9):.1f}"
 
 
 def _mark(name: str) -> str:
@@ -265,5 +274,7 @@ def _mark(name: str) -> str:
 
 def _name_missing(table: Table) -> str:
     missing = [one.name for one in SERIES if not table.has(one, REFERENCE)]
-    missing += [m.title for m in METHODS if m.name not in table.list_methods()]
+    measured = [one for one in SERIES if one.name not in missing]
+    whole = table.list_methods(measured)
+    missing += [f"{m.title}, on all series" for m in METHODS if m.name not in whole]
     return f" **Not measured: {'; '.join(missing)}.**" if missing else ""

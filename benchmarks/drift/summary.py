@@ -62,9 +62,13 @@ class Table:
             if one.group == group and one.name in measured and not (judging and one.chosen_on)
         ]
 
-    def list_methods(self) -> list[str]:
-        measured = {name for _, name, _ in self.entries}
-        return [method.name for method in METHODS if method.name in measured]
+    def list_methods(self, series: Sequence[Series]) -> list[str]:
+        """Return the methods that were measured on all of these series."""
+        return [m.name for m in METHODS if series and all(self.has(s, m.name) for s in series)]
+
+    def list_series(self, method: str) -> list[Series]:
+        """Return all series that a method was measured on, also those for choosing."""
+        return [one for one in SERIES if self.has(one, method)]
 
     def average(
         self,
@@ -73,22 +77,20 @@ class Table:
         quantity: str,
         ks: Iterable[int] = KS,
     ) -> Figure:
-        """Mean over series and ks; unknown figures left out."""
+        """Mean over series and ks; unknown figures left out. None unless all series were measured."""
+        if not all(self.has(one, method) for one in series):
+            return NONE
         ks = tuple(ks)
-        return average(
-            [self.entries[one.name, method, k][quantity] for k in ks if self.has(one, method)]
-            for one in series
-        )
+        return average([self.entries[one.name, method, k][quantity] for k in ks] for one in series)
 
     def extreme(
         self, series: Sequence[Series], method: str, quantity: str, ks: Iterable[int] = KS
     ) -> float:
         """Largest over series and ks."""
-        ks = tuple(ks)
         found = [
             self.entries[one.name, method, k][quantity].value
-            for one in series
             for k in ks
+            for one in series
             if self.has(one, method)
         ]
         known = [value for value in found if math.isfinite(value)]

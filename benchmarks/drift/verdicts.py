@@ -1,11 +1,12 @@
 """What is wanted of following, and what was measured of it."""
 
+import math
 from collections.abc import Sequence
 
 from estimates import Figure, divide, markdown_table
-from methods import BUDGETED, FOLLOW, GUARDED, METHODS, REFERENCE, STICKY, WARM
+from methods import BUDGETED, FOLLOW, GUARDED, METHODS, STICKY, WARM
 from planted import CHANGES, JITTER, JUDGED_K, NOISE
-from series import KS, MADE, NOISY, SERIES, SLOW, WINDOWS, Series
+from series import KS, MADE, NOISY, SLOW, WINDOWS, Series
 from summary import (
     BUDGET_KEPT,
     COST,
@@ -19,12 +20,11 @@ from summary import (
 )
 
 _TITLES = {m.name: m.title.removeprefix("follow, ") for m in METHODS}
-_FOLLOWS = {method.name for method in METHODS if method.follows}
 
 
 def judge(table: Table) -> str:
     """Return the table of verdicts."""
-    if FOLLOW not in table.list_methods():
+    if not table.list_series(FOLLOW):
         return "Following was not measured."
     windows, slow, noisy, made = (table.select(g) for g in (WINDOWS, SLOW, NOISY, MADE))
     lines = []
@@ -64,14 +64,16 @@ def _judge_windows(table: Table, windows: Sequence[Series]) -> list[list[str]]:
 
 
 def _judge_promises(table: Table) -> list[list[str]]:
-    everything = [one for one in SERIES if table.has(one, REFERENCE)]
-    real = [one for one in everything if one.group != MADE]
-    budget = table.average(everything, BUDGETED, BUDGET_KEPT, KS[:1])
+    budget = table.average(table.list_series(BUDGETED), BUDGETED, BUDGET_KEPT, KS[:1])
     guards = [
-        (f"{_TITLES[name]}: tolerance kept", table.average(everything, name, GUARD_KEPT, KS[:1]))
+        (
+            f"{_TITLES[name]}: tolerance kept",
+            table.average(table.list_series(name), name, GUARD_KEPT, KS[:1]),
+        )
         for name in (GUARDED, STICKY)
     ]
-    same = max(table.extreme(real, name, SAME) for name in table.list_methods() if name in _FOLLOWS)
+    again = [table.extreme(table.list_series(m.name), m.name, SAME) for m in METHODS if m.follows]
+    same = max(value for value in again if math.isfinite(value))
     lines = [
         _line(f"{what}, in % of the releases", Figure(100.0 * figure.value), 100.0, least=True)
         for what, figure in (("budget of 1% kept", budget), *guards)
@@ -87,7 +89,7 @@ def _judge_made(table: Table, made: Sequence[Series]) -> list[list[str]]:
             percent = Figure(100.0 * moved.value, 100.0 * moved.error)
             lines.append(_line(f"{one.name}: moved, in %", percent, 0.0))
         if one.name in CHANGES:
-            told = table.entries[one.name, FOLLOW, JUDGED_K][EVENT]
+            told = table.average([one], FOLLOW, EVENT, [JUDGED_K])
             what = f"{one.name}: followed within two releases, with the right event, in %"
             lines.append(_line(what, Figure(100.0 * told.value), 90.0, least=True))
     return lines
