@@ -12,6 +12,7 @@ from holdfast._machine.files import file_state, hold_file
 from holdfast.cli.console import Console
 from holdfast.cli.cut import load_model, name_labels, save_model, show_labels, table_of
 from holdfast.cli.errors import BindingBudget, InputError, input_errors
+from holdfast.cli.lineage import open_lineage
 from holdfast.cli.options import (
     DataFile,
     DisplayOptions,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast.lineage import Lineage
     from holdfast.tables.dataset import Dataset
 
-__all__ = ["EXAMPLES", "follow", "open_lineage"]
+__all__ = ["EXAMPLES", "follow"]
 
 EXAMPLES = (
     "holdfast follow wine.holdfast wine.csv --budget 5% --out followed.csv",
@@ -187,18 +188,6 @@ def follow(
         raise BindingBudget(
             f"the budget of {report.budget:.2%} binds: more rows would move without it."
         )
-
-
-def open_lineage(path: str) -> "Lineage":
-    """Open a lineage; anything wrong with it is wrong input."""
-    from holdfast import Lineage
-    from holdfast.tables.errors import describe_reason
-
-    try:
-        with input_errors():
-            return Lineage(path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {describe_reason(error)}.") from None
 
 
 def _read_options(how: FollowOptions) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import typer
 
 from holdfast.cli.console import Console
 from holdfast.cli.errors import InputError, input_errors
-from holdfast.cli.follow import open_lineage
 from holdfast.cli.options import DisplayOptions, Force
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from holdfast.lineage import Lineage
 
-__all__ = ["EXAMPLES", "lineage"]
+__all__ = ["EXAMPLES", "lineage", "open_lineage"]
 
 EXAMPLES = (
     "holdfast lineage wine.lineage",
@@ -88,6 +87,18 @@ def lineage(
         page = None if out is None else _render(series, level, title or Path(folder).name, no_rows)
     _write({out: page, plot: drawn})
     _show(console, series, answer, {"out": out, "plot": plot}, level)
+
+
+def open_lineage(path: str) -> "Lineage":
+    """Open a lineage; anything wrong with it is wrong input."""
+    from holdfast import Lineage
+    from holdfast.tables.errors import describe_reason
+
+    try:
+        with input_errors():
+            return Lineage(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {describe_reason(error)}.") from None
 
 
 def _ask(
