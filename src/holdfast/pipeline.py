@@ -101,6 +101,7 @@ def _cluster_by_tree(
     )
     tree = build_tree(cells, grid, seed)
     centers = choose_centers(tree, settings.epsilon, settings.max_centers, seed)
+    del tree  # before the labels of rows need memory
     hierarchy = build_hierarchy(centers, cells, grid, settings.max_centers)
     return Clustering(hierarchy, RowOrder(cells.order, CellSortKey(grid), cells.n_merged == 0))
 
