@@ -1,0 +1,49 @@
+"""CPU time and memory of preparing a mixed table of 1,000,000 rows, against the fit that follows.
+
+python benchmarks/prepare.py
+"""
+
+import resource
+import time
+
+import numpy as np
+import pandas as pd
+
+from holdfast import HierarchicalKMedian, TablePreparer
+
+N_ROWS = 1_000_000
+
+
+def make_table() -> pd.DataFrame:
+    """Twenty columns: numbers, counts, categories, text, truth values, dates; some gaps."""
+    rng = np.random.default_rng(0)
+    columns = {f"x{j}": rng.normal(size=N_ROWS) * (j + 1) for j in range(10)}
+    columns |= {f"i{j}": rng.integers(0, 1000, N_ROWS) for j in range(4)}
+    for j in range(2):
+        codes = rng.integers(0, 6, N_ROWS)
+        columns[f"c{j}"] = pd.Categorical.from_codes(codes, list("abcdef"))
+        columns[f"s{j}"] = rng.choice(["red", "green", "blue"], N_ROWS)
+    columns["b"] = rng.random(N_ROWS) < 0.4
+    seconds = pd.to_timedelta(rng.integers(0, 10**7, N_ROWS), "s")
+    columns["t"] = pd.Timestamp("2020-01-01") + seconds
+    table = pd.DataFrame(columns)
+    table.loc[rng.random(N_ROWS) < 0.05, "x0"] = np.nan
+    return table
+
+
+def main() -> None:
+    table = make_table()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.process_time()
+    rows = TablePreparer().fit_transform(table)
+    prepared = time.process_time() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.process_time()
+    HierarchicalKMedian(8).fit(rows)
+    fitted = time.process_time() - start
+    print(f"preparing {prepared:.1f} s, means {fitted:.1f} s (CPU)")
+    print(f"memory {(peak - before) / 1024:.0f} MB for rows of {rows.nbytes / 2**20:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
