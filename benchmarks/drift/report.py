@@ -276,5 +276,6 @@ def _name_missing(table: Table) -> str:
     missing = [one.name for one in SERIES if not table.has(one, REFERENCE)]
     measured = [one for one in SERIES if one.name not in missing]
     whole = table.list_methods(measured)
-    missing += [f"{m.title}, on all series" for m in METHODS if m.name not in whole]
-    return f" **Not measured: {'; '.join(missing)}.**" if missing else ""
+    partly = [m.title for m in METHODS if m.name not in whole]
+    told = f" **Not measured: {'; '.join(missing)}.**" if missing else ""
+    return told + (f" **Not measured on every series: {'; '.join(partly)}.**" if partly else "")
