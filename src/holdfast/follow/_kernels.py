@@ -7,26 +7,55 @@ import numpy as np
 from holdfast._machine.jit import kernel
 from holdfast.hierarchy._kernels import distance_from, scale_distances
 
-__all__ = ["choose_leaves", "closest_units", "cost_to_point", "measure_paths", "sum_leaves"]
+__all__ = [
+    "choose_leaves",
+    "closest_units",
+    "cost_to_point",
+    "count_flow",
+    "count_weight",
+    "measure_paths",
+    "sum_leaves",
+]
 
 
 @kernel
 def sum_leaves(rows, weight, leaf, sums):
-    """Add each row to the sum of its leaf."""
+    """Add each row to the sum of its leaf; rows without a leaf are left out."""
     for i in range(rows.shape[0]):
         q, w = leaf[i], np.float64(weight[i])
+        if q < 0:
+            continue
         for j in range(rows.shape[1]):
             sums[q, j] += w * rows[i, j]
+
+
+@kernel
+def count_weight(place, weight, total):
+    """Add each weight to the total of its place; entries without a place are left out."""
+    for i in range(place.size):
+        if place[i] >= 0:
+            total[place[i]] += weight[i]
+
+
+@kernel
+def count_flow(origin, leaf, weight, flow):
+    """Add each weight to the flow from its origin to its leaf; entries without an origin stay out."""
+    for i in range(origin.size):
+        if origin[i] >= 0:
+            flow[origin[i], leaf[i]] += weight[i]
 
 
 @kernel
 def measure_paths(rows, weight, leaf, path, points, spherical, costs):
     """Add the weighted distance of each row to every node on the path of its leaf.
 
-    `path` has the nodes of each leaf; a negative entry ends it. ``costs[c]`` is added to.
+    `path` has the nodes of each leaf; a negative entry ends it. ``costs[c]`` is added to. Rows
+    without a leaf are left out.
     """
     for i in range(rows.shape[0]):
         q = leaf[i]
+        if q < 0:
+            continue
         for level in range(path.shape[1]):
             c = path[q, level]
             if c < 0:

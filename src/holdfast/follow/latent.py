@@ -56,5 +56,5 @@ def latent_gains(
     if least is None:
         units = replace(units, inertia=latent / problem.total)
         problem = replace(problem, units=units)
-        least = MARGIN * latent_fall(problem, solve_as(problem, levels, units.origin))
+        least = MARGIN * latent_fall(problem, levels, units.origin)
     return latent[of_row], least

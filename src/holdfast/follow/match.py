@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.centers.keyed_table import Table, collect_table
-from holdfast.follow.state import Floats, Ints, Numbers, Units
+from holdfast.follow.state import Floats, Ints, Numbers, Scalar, Units
 
 __all__ = ["Match", "group_units", "key_rows", "match_content", "match_ids"]
 
@@ -126,35 +126,39 @@ def group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
     first : ndarray of shape (n_units,), dtype int64
         The first row of each unit.
     """
-    weight = _weights(table)
-    origin = _join_equal(table.key, match.origin, weight)
-    order = _order_by(table.key, origin)
-    first = _starts(table.key[order], origin[order])
-    of_row = np.empty(order.size, dtype=np.int32)
-    of_row[order] = np.repeat(np.arange(first.size), np.diff(np.append(first, order.size)))
+    weight, origin = _weights(table), match.origin
+    order = np.argsort(table.key)
+    key = table.key[order]
+    first = np.arange(order.size)
+    if (key[1:] == key[:-1]).any():
+        origin = _join_equal(table.key, origin, weight)
+        order = np.lexsort((origin, table.key))
+        first = _starts(table.key[order], origin[order])
     lead = order[first]
-    factor = np.float64(table.factor)
-    pulled = np.where(match.returning, weight, match.surviving)
+    of_row = np.empty(order.size, dtype=np.int32)
+    of_row[order] = np.repeat(
+        np.arange(first.size, dtype=np.int32), np.diff(np.append(first, order.size))
+    )
+
+    def gather(values: NDArray[Scalar], combine: np.ufunc) -> NDArray[Scalar]:
+        of_unit: NDArray[Scalar] = values[order]
+        return of_unit if first.size == order.size else combine.reduceat(of_unit, first)
+
+    counted = pulled = gather(match.surviving, np.add)
+    if match.returning.any():
+        pulled = gather(np.where(match.returning, weight, match.surviving), np.add)
+    rows = np.asarray(table.rows[lead], dtype=np.float64)
     units = Units(
-        rows=np.ascontiguousarray(table.rows[lead], dtype=np.float64) * factor,
-        weight=np.add.reduceat(weight[order], first),
+        rows=rows if table.exponent == 0 else rows * np.float64(table.factor),
+        weight=gather(weight, np.add) if table.weight.size else np.diff(first, append=order.size),
         key=table.key[lead],
         origin=origin[lead],
-        pulled=np.add.reduceat(pulled[order], first),
-        counted=np.add.reduceat(match.surviving[order], first),
+        pulled=pulled,
+        counted=counted,
         spherical=table.spherical,
-        inertia=np.maximum.reduceat(match.latent[order], first) / float(weight.sum()),
+        inertia=gather(match.latent, np.maximum) / float(weight.sum()),
     )
     return units, of_row, lead
-
-
-def _order_by(key: NDArray[np.uint64], origin: Numbers) -> Ints:
-    """Order rows by key, equal ones by origin, then by row number."""
-    order: Ints = np.argsort(key)
-    ordered = key[order]
-    if (ordered[1:] == ordered[:-1]).any():
-        return np.lexsort((origin, key))
-    return order
 
 
 def _join_equal(key: NDArray[np.uint64], origin: Numbers, weight: Ints) -> Numbers:

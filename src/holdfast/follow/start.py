@@ -33,8 +33,7 @@ def place_rows(units: Units, levels: Levels, centers: Floats) -> Numbers:
     leaf, new = units.origin.copy(), units.origin < 0
     if not new.any():
         return leaf
-    old = units.only(~new)
-    sums, weights = old.sums(old.origin, levels.sizes[-1])
+    sums, weights = units.sums(leaf, levels.sizes[-1], units.old_parts)
     lost = weights == 0
     sums[lost] = centers[lost]
     counts = np.where(lost, 1, weights)
@@ -45,7 +44,8 @@ def place_rows(units: Units, levels: Levels, centers: Floats) -> Numbers:
     last = levels.offsets[-2]
     above[last:], total[last:] = sums, counts
     points = units.means(above, total)
-    ref = _level_costs(levels, old.costs(old.origin, levels.path, points))
+    costs = units.costs(leaf, levels.path, points, units.old_parts)
+    ref = _level_costs(levels, costs)
     scale = (1.0 / ref)[levels.level_of]
     columns = np.ascontiguousarray(points.T)
     rows, label = units.rows[new], np.arange(levels.sizes[-1], dtype=np.int32)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from holdfast._machine.jit import read_only
 from holdfast._machine.threads import share_parts
 from holdfast.centers._means_kernels import to_directions
-from holdfast.follow._kernels import measure_paths, sum_leaves
+from holdfast.follow._kernels import count_flow, count_weight, measure_paths, sum_leaves
 
 __all__ = ["NEW", "Levels", "Problem", "Solution", "Units", "count_by", "solve_as"]
 
@@ -84,34 +85,42 @@ class Units:
     @cached_property
     def parts(self) -> list[slice]:
         """Blocks of units; they depend on the number of units only."""
-        n = self.rows.shape[0]
-        count = max(1, min(_BLOCKS, n // _LEAST))
-        ends = [n * i // count for i in range(count + 1)]
-        return [slice(ends[i], ends[i + 1]) for i in range(count)]
+        return _blocks(np.arange(self.rows.shape[0]))
 
-    def sums(self, leaf: Numbers, n_leaves: int) -> tuple[Floats, Ints]:
-        """Sum of the rows of each leaf, and its weight."""
-        sums = np.zeros((len(self.parts), n_leaves, self.rows.shape[1]))
+    @cached_property
+    def old_parts(self) -> list[slice]:
+        """Blocks with as many units that are not new; they depend on those units only."""
+        return _blocks(np.flatnonzero(self.origin >= 0))
+
+    def sums(
+        self, leaf: Numbers, n_leaves: int, parts: list[slice] | None = None
+    ) -> tuple[Floats, Ints]:
+        """Sum of the rows of each leaf, and its weight; units with a negative leaf are left out."""
+        parts = self.parts if parts is None else parts
+        sums = np.zeros((len(parts), n_leaves, self.rows.shape[1]))
 
         def work(b: int) -> None:
-            part = self.parts[b]
+            part = parts[b]
             sum_leaves(self.rows[part], self.weight[part], leaf[part], sums[b])
 
-        share_parts(len(self.parts), work)
+        share_parts(len(parts), work)
         return _add_up(sums), count_by(leaf, self.weight, n_leaves)
 
-    def costs(self, leaf: Numbers, path: Numbers, points: Floats) -> Floats:
+    def costs(
+        self, leaf: Numbers, path: Numbers, points: Floats, parts: list[slice] | None = None
+    ) -> Floats:
         """Cost of each node: the weighted distances to its point of the rows below it."""
-        costs = np.zeros((len(self.parts), points.shape[0]))
+        parts = self.parts if parts is None else parts
+        costs = np.zeros((len(parts), points.shape[0]))
 
         def work(b: int) -> None:
-            part = self.parts[b]
+            part = parts[b]
             measure_paths(
                 self.rows[part], self.weight[part], leaf[part], path, points, self.spherical,
                 costs[b],
             )  # fmt: skip
 
-        share_parts(len(self.parts), work)
+        share_parts(len(parts), work)
         return _add_up(costs)
 
     def means(self, sums: Floats, weights: Ints, otherwise: Floats | None = None) -> Floats:
@@ -220,10 +229,9 @@ class Problem:
 
     def flow(self, leaf: Numbers, n_leaves: int, weight: Ints) -> Ints:
         """Weight that each of yesterday's leaves has in each of today's."""
-        old = self.units.origin >= 0
-        place = self.units.origin[old].astype(np.int64) * n_leaves + leaf[old]
-        shape = (self.known.shape[0], n_leaves)
-        return count_by(place, weight[old], shape[0] * shape[1]).reshape(shape)
+        flow = np.zeros((self.known.shape[0], n_leaves), dtype=np.int64)
+        count_flow(read_only(self.units.origin), read_only(leaf), read_only(weight), flow)
+        return flow
 
     def moved(self, levels: Levels, flow: Ints) -> Ints:
         """Weight away from home, at each level."""
@@ -295,9 +303,18 @@ def _overcome(problem: Problem, levels: Levels, leaf: Numbers) -> float:
     return _total(beyond * units.weight[units.inert])
 
 
-def count_by(place: NDArray[np.integer], weight: Ints, size: int) -> Ints:
-    """Sum weights by place; their sum is below 2^53, so that it is exact in any order."""
-    return np.bincount(place, weights=weight, minlength=size).astype(np.int64)
+def count_by(place: Numbers, weight: Ints, size: int) -> Ints:
+    """Sum weights by place."""
+    total = np.zeros(size, dtype=np.int64)
+    count_weight(read_only(place), read_only(weight), total)
+    return total
+
+
+def _blocks(chosen: Ints) -> list[slice]:
+    """Blocks with about as many of the chosen units each."""
+    count = max(1, min(_BLOCKS, chosen.size // _LEAST))
+    ends = [chosen.size * i // count for i in range(count + 1)]
+    return [slice(chosen[a], chosen[b - 1] + 1) if a < b else slice(0) for a, b in pairwise(ends)]
 
 
 def _add_up(parts: Floats) -> Floats:

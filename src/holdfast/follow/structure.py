@@ -211,11 +211,10 @@ def retire_names(problem: Problem, found: Solution) -> Solution:
     return found
 
 
-def latent_fall(problem: Problem, start: Solution) -> float:
+def latent_fall(problem: Problem, levels: Levels, leaf: Numbers) -> float:
     """By how much the best change of structure would lower J; on a sample if there are many units."""
-    trial = _trial_of(problem)
-    if trial is not None:
-        problem, start = trial, solve_as(trial, start.levels, _first(trial, start))
+    problem = _trial_of(problem) or problem
+    start = solve_as(problem, levels, leaf[: problem.units.rows.shape[0]])
     start = settle_rows(problem, start)
     better = _best_that_pays(problem, None, start)
     return 0.0 if better is None else start.value - better.value
