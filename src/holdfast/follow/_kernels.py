@@ -115,6 +115,9 @@ def choose_leaves(
             score, toll, away, barred = 0.0, 0.0, False, False
             for level in range(levels):
                 score += near[path[q, level]]
+            if score >= least and q != here:
+                continue  # its price would only add to that
+            for level in range(levels):
                 if y >= 0 and path[q, level] != home[y, level]:
                     toll += price[level] * pull[i]
                     away = True

@@ -118,11 +118,10 @@ def follow_rows(
     centers = _center_points(yesterday, options.levels[-1], today.table)
     leaf = place_rows(today.units, before, centers)
     price = np.full(len(options.levels), options.price)
-    problem, levels, leaf = start_from(
+    problem, start = start_from(
         today.units, before, leaf, price=price, limit=limit, seed=yesterday.seed
     )
     problem = replace(problem, least=today.least)
-    start = solve_as(problem, levels, leaf)
     outcome = _decide(today, before, problem, start, options, fit)
     finish = _Finish(yesterday, today, before, problem, rows)
     return finish.describe(start, outcome, options)
@@ -407,11 +406,12 @@ def _who_left(yesterday: Yesterday, today: _Today, before: Levels) -> Left | Non
     level, gone = before.sizes[-1], today.match.left
     leaf = yesterday.hierarchy.cut(level)[gone]
     names = before.names[before.path[leaf, -1]]
+    back = today.match.surviving == 0  # who left before yesterday is not among the others
     if yesterday.ids is not None and today.ids is not None:
-        ids, here = yesterday.ids[gone], today.ids
+        ids, here = yesterday.ids[gone], today.ids[back]
     else:
         rows = yesterday.rows[gone]
-        ids, here = _content_keys(yesterday, rows), today.table.key
+        ids, here = _content_keys(yesterday, rows), today.table.key[back]
     if today.ids is not None and yesterday.ids is None:
         return None  # from now on rows have ids
     order = np.argsort(ids, kind="stable")

@@ -120,6 +120,12 @@ class Ideas:
         """Leaves of a cluster."""
         return np.flatnonzero(self.levels.path[:, level] == c)
 
+    def without(self, leaves: NDArray[np.int64], gone: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Leaves that are not gone."""
+        stay = np.ones(self.levels.sizes[-1], dtype=np.bool_)
+        stay[gone] = False
+        return leaves[stay[leaves]]
+
     def neighbors(self, c: int, others: NDArray[np.int64]) -> list[int]:
         """Find the nearest of other clusters."""
         squares = np.zeros(others.size)
@@ -154,10 +160,10 @@ class Ideas:
             if a == b:
                 continue
             old, new = self.leaves_of(m, a), self.leaves_of(m, b)
-            rest = np.setdiff1d(old, below)
+            rest = self.without(old, below)
             if rest.size == 0:
                 return np.inf
-            after = self.cost_of(rest) + self.cost_of(np.union1d(new, below))
+            after = self.cost_of(rest) + self.cost_of(np.sort(np.append(new, below)))
             rise += (after - self.cost_of(old) - self.cost_of(new)) / self.problem.ref[m]
             left, came = (int(flow[self.home[:, m] == c].sum()) for c in (a, b))
             rise += self.away_rise(left - came, m)
@@ -185,7 +191,7 @@ class Ideas:
                 rise = self.shift_rise(pair[1], pair[0][0], level)
                 if rise == np.inf:
                     continue
-                more = self.cost_of(np.union1d(*pair)) - sum(map(self.cost_of, pair))
+                more = self.cost_of(np.sort(np.append(*pair))) - sum(map(self.cost_of, pair))
                 stays = max(kept[a, a] + kept[b, a], kept[a, b] + kept[b, b])
                 rise += self.away_rise(int(kept[a, a] + kept[b, b] - stays), level)
                 yield rise + more / self.problem.ref[level], a, b
@@ -204,7 +210,7 @@ class Ideas:
             whole = self.cost_of(below)
             for child in children[: 1 if children.size == 2 else None]:
                 go = self.leaves_of(level + 1, int(child))
-                stay = np.setdiff1d(below, go)
+                stay = self.without(below, go)
                 rise = self.cost_of(go) + self.cost_of(stay) - whole
                 away = self.away_rise(int(min(own[go].sum(), own[stay].sum())), level)
                 yield Idea(

@@ -150,19 +150,23 @@ def list_moves(
     names = rows if ids is None else ids
     found = []
     old, new = before[0], after[0]
+    # Who stays in a leaf whose clusters keep their names has not moved at any level.
+    renamed = (old.names[old.path] != new.names[new.path]).any(axis=1)
+    away = (before[1] >= 0) & ((before[1] != after[1]) | renamed[after[1]])
+    looked_at = np.flatnonzero(away[of_row] & (match.surviving > 0))
     for level, k in enumerate(new.sizes):
-        have = before[1] >= 0
-        was, now = np.full(have.size, -1, dtype=np.int64), new.names[new.path[after[1], level]]
-        was[have] = old.names[old.path[before[1][have], level]]
-        moved = np.flatnonzero((have & (was != now))[of_row] & (match.surviving > 0))
-        u = of_row[moved]
+        u = of_row[looked_at]
+        was = old.names[old.path[before[1][u], level]]
+        now = new.names[new.path[after[1][u], level]]
+        moved, u = looked_at[was != now], u[was != now]
+        was, now = was[was != now], now[was != now]
         level_names = new.names[new.offsets[level] : new.offsets[level + 1]]
         order = np.argsort(level_names, kind="stable")
-        at = np.minimum(np.searchsorted(level_names[order], was[u]), k - 1)
+        at = np.minimum(np.searchsorted(level_names[order], was), k - 1)
         origin = new.offsets[level] + order[at]
-        alive = new.names[origin] == was[u]
+        alive = new.names[origin] == was
         to = new.path[after[1][u], level]
-        started = ~np.isin(now[u], old.names[old.offsets[level] : old.offsets[level + 1]])
+        started = ~np.isin(now, old.names[old.offsets[level] : old.offsets[level + 1]])
         last = len(new.sizes) - 1
         same_leaf = (
             new.names[new.path[after[1][u], last]] == old.names[old.path[before[1][u], last]]
@@ -172,7 +176,7 @@ def list_moves(
         )
         gain = _distances(units, u, points[origin]) - _distances(units, u, points[to])
         part = np.empty(moved.size, dtype=_move_dtype(names))
-        part["id"], part["level"], part["from"], part["to"] = names[moved], k, was[u], now[u]
+        part["id"], part["level"], part["from"], part["to"] = names[moved], k, was, now
         part["reason"], part["gain"] = reason, np.where(alive, gain * factor, np.nan)
         found.append(part)
     return np.concatenate(found)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from holdfast._machine.threads import share_parts
 from holdfast.centers.choose import ancestors_among
 from holdfast.follow.ideas import Ideas
-from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Units, solve_as
+from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Solution, Units, solve_as
 from holdfast.follow.structure import split_leaf
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy._kernels import nearest_leaves
@@ -71,15 +71,16 @@ def start_from(
     price: Floats,
     limit: int | None,
     seed: int,
-) -> tuple[Problem, Levels, Numbers]:
+) -> tuple[Problem, Solution]:
     """Fill empty clusters, and measure the reference costs."""
     known = levels.names[levels.path]
     problem = Problem(units, known, np.ones(len(levels.sizes)), price, limit, seed)
     counts = np.bincount(leaf, minlength=levels.sizes[-1])
     for slot in np.flatnonzero(counts == 0).tolist():
         levels, leaf = _refill(problem, levels, leaf, slot)
-    cost = solve_as(problem, levels, leaf).cost
-    return replace(problem, ref=np.where(cost > 0.0, cost, 1.0)), levels, leaf
+    start = solve_as(problem, levels, leaf)
+    problem = replace(problem, ref=np.where(start.cost > 0.0, start.cost, 1.0))
+    return problem, replace(start, value=problem.value(levels, leaf, start.cost, start.flow))
 
 
 def _refill(problem: Problem, levels: Levels, leaf: Numbers, slot: int) -> tuple[Levels, Numbers]:

@@ -239,6 +239,11 @@ class Problem:
         moved: Ints = (flow[:, :, None] * away).sum(axis=(0, 1))
         return moved
 
+    def value(self, levels: Levels, leaf: Numbers, cost: Floats, flow: Ints) -> float:
+        """J: relative costs, the price of moves, and what some pay beyond it."""
+        paid = _total(self.price * (self.moved(levels, flow) / self.total))
+        return _total(cost / self.ref) + paid + _overcome(self, levels, leaf)
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -284,11 +289,10 @@ def solve_as(problem: Problem, levels: Levels, leaf: Numbers) -> Solution:
         ]
     )
     flow = problem.flow(leaf, levels.sizes[-1], units.pulled)
-    pulled = moved = problem.moved(levels, flow)
+    counted = flow
     if problem.pulls_others:
-        moved = problem.moved(levels, problem.flow(leaf, levels.sizes[-1], units.counted))
-    value = _total(cost / problem.ref) + _total(problem.price * (pulled / problem.total))
-    value += _overcome(problem, levels, leaf)
+        counted = problem.flow(leaf, levels.sizes[-1], units.counted)
+    moved, value = problem.moved(levels, counted), problem.value(levels, leaf, cost, flow)
     return Solution(levels, read_only(leaf), sums, weights, points, cost, flow, moved, value)
 
 

@@ -214,13 +214,17 @@ def _find_flows(release: Release, before: Release, both: Places) -> NDArray[Any]
             continue
         names, codes = [], []
         for side in (before, release):
-            found, index = np.unique(side.names(level), return_inverse=True)
-            names.append([*found.tolist(), _OUTSIDE])
-            codes.append(index.ravel())
+            place = np.flatnonzero(side.clusters["level"] == level)
+            place = place[np.argsort(side.clusters["name"][place])]
+            names.append([*side.clusters["name"][place].tolist(), _OUTSIDE])
+            code = np.empty(side.clusters.size, dtype=np.int64)
+            code[place] = np.arange(place.size)
+            codes.append(code[side.assigned[:, side.column(level)]])
         outside = [len(known) - 1 for known in names]
-        table = np.zeros((len(names[0]), len(names[1])), dtype=np.int64)
-        (old, new), whole = both, (np.bincount(codes[0]), np.bincount(codes[1]))
-        np.add.at(table, (codes[0][old], codes[1][new]), 1)
+        (old, new), shape = both, (len(names[0]), len(names[1]))
+        pairs = codes[0][old] * shape[1] + codes[1][new]
+        table = np.bincount(pairs, minlength=shape[0] * shape[1]).reshape(shape)
+        whole = [np.bincount(c, minlength=n) for c, n in zip(codes, outside, strict=True)]
         table[:-1, outside[1]] = whole[0] - table[:-1, :-1].sum(axis=1)
         table[outside[0], :-1] = whole[1] - table[:-1, :-1].sum(axis=0)
         for a, b in np.argwhere(table > 0).tolist():

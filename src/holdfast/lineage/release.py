@@ -150,9 +150,13 @@ class Release:
 
     def names(self, level: int) -> NDArray[np.int64]:
         """Return the name of the cluster of each row."""
-        (j,) = np.flatnonzero(self.levels["level"] == level)
-        found: NDArray[np.int64] = self.clusters["name"][self.assigned[:, j]]
+        found: NDArray[np.int64] = self.clusters["name"][self.assigned[:, self.column(level)]]
         return found
+
+    def column(self, level: int) -> int:
+        """Return the column of `assigned` that has the clusters of a level."""
+        (j,) = np.flatnonzero(self.levels["level"] == level)
+        return int(j)
 
     def model(self) -> "HierarchicalKMedian":
         """Return the fitted model, to follow it or to predict with it."""

@@ -50,8 +50,9 @@ def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None
     if array.shape != (n_rows,):
         raise ValueError(f"ids must have one id per row, shape ({n_rows},); got {array.shape}.")
     found = normal_ids(array)
-    values, counts = np.unique(found, return_counts=True)
-    if values.size < n_rows:
+    distinct = set(found.tolist()) if found.dtype.kind == "O" else np.unique(found)
+    if len(distinct) < n_rows:
+        values, counts = np.unique(found, return_counts=True)
         raise ValueError(
             f"ids must be unique; got {values[counts.argmax()]!r} {counts.max()} times. Keep one "
             "row of each."
@@ -66,8 +67,8 @@ def normal_ids(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind == "U":
         return array.astype(object)
     if array.dtype.kind == "O":
-        kinds = {str if isinstance(i, str) else Integral if _is_integer(i) else type(i)
-                 for i in array.tolist()}  # fmt: skip
+        kinds = {str if issubclass(kind, str) else Integral if _is_integer(kind) else kind
+                 for kind in set(map(type, array.tolist()))}  # fmt: skip
         if kinds == {str}:
             return array
         if kinds == {Integral}:
@@ -92,10 +93,13 @@ def find_ids(wanted: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
         found = known[order[at]] == wanted
         place[found] = order[at[found]]
         return place
-    number = dict(zip(known.tolist(), range(known.size), strict=True))
+    listed, sought = zip(known.tolist(), range(known.size), strict=True), set()
+    if 8 * wanted.size < known.size:  # a set of the few is faster than a dictionary of all
+        sought = set(wanted.tolist())
+    number = {who: i for who, i in listed if who in sought} if sought else dict(listed)
     found = map(number.get, wanted.tolist(), repeat(-1))
     return np.fromiter(found, dtype=np.int64, count=wanted.size)
 
 
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+def _is_integer(kind: type) -> bool:
+    return issubclass(kind, Integral) and not issubclass(kind, bool | np.bool_)
