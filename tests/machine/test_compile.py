@@ -33,6 +33,8 @@ for epsilon in (0.0, 1.0):
 kernels = [
     thing for thing in gc.get_objects()
     if isinstance(thing, Dispatcher) and thing.py_func.__module__.startswith("holdfast")
+    # Inner kernels become part of those that call them: they compile only where the cache is empty.
+    and not thing.targetoptions.get("no_cpython_wrapper")
 ]
 print(json.dumps({k.py_func.__name__: len(k.signatures) for k in kernels}))
 """
@@ -48,5 +50,5 @@ def test_each_kernel_is_compiled_once(inputs: str):
     )
     assert run.returncode == 0, run.stderr
     signatures = json.loads(run.stdout)
-    assert sum(signatures.values()) >= 30
+    assert sum(signatures.values()) >= 20
     assert {name: count for name, count in signatures.items() if count > 1} == {}
