@@ -179,7 +179,7 @@ def test_seed_stays_and_parameters_count_as_they_are_at_the_update():
 
 def test_nothing_is_clustered_until_it_is_asked_for(monkeypatch):
     fits = []
-    from holdfast import updates
+    from holdfast.estimator import updates
 
     original = updates.cluster_rows
     monkeypatch.setattr(updates, "cluster_rows", lambda *a: fits.append(1) or original(*a))
@@ -213,7 +213,7 @@ def test_threads_update_one_model_and_lose_nothing():
 
 def test_a_result_that_is_computed_during_an_update_is_not_kept(monkeypatch):
     """A thread computes labels from the old rows while another adds rows."""
-    from holdfast import updates
+    from holdfast.estimator import updates
 
     model = HierarchicalKMedian(2).partial_fit(ROWS)
     cluster, started, adding = updates.cluster_rows, threading.Event(), threading.Event()

@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast._machine.hash import seed_from
 from holdfast.estimator import HierarchicalKMedian
+from holdfast.estimator.updates import hold_rows
 from holdfast.parameters import check_choices
 from holdfast.rows.capped import MAX_CELLS, Cap, CappedSketch
 from holdfast.rows.log import RowLog
 from holdfast.rows.sketch import Sketch, whole_weights
 from holdfast.tables.chunks import CHUNK_ROWS, Chunk, Source, check_like, open_source
 from holdfast.tables.write import STREAM_ENDINGS, write_parts
-from holdfast.updates import hold_rows
 
 __all__ = [
     "build_cap",

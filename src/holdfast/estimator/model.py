@@ -1,4 +1,4 @@
-"""HierarchicalKMedian, the scikit-learn estimator: validates, then calls the pipeline."""
+"""The estimator itself: fit, predict, explain, save and load."""
 
 from __future__ import annotations  # short names in help()
 
@@ -23,7 +23,14 @@ from holdfast._machine.progress import Listener
 from holdfast._machine.threads import lock_of
 from holdfast._machine.warn import warn_user
 from holdfast.centers.medoids import METRICS
-from holdfast.following import FollowedModel
+from holdfast.estimator.following import FollowedModel
+from holdfast.estimator.updates import (
+    FOLLOWED,
+    ChangingRows,
+    computed,
+    held_from_record,
+    record_of_held,
+)
 from holdfast.hierarchy.cost import distance_to_own, distances_between, k_median_cost_to
 from holdfast.hierarchy.explain import Explanation, RowExplanation, explain_clusters, explain_row
 from holdfast.hierarchy.nearest import MeansLocator
@@ -34,13 +41,6 @@ from holdfast.rows.ids import check_ids
 from holdfast.rows.log import RowLog
 from holdfast.storage.model import ModelRecord, TableRecord, read_model, write_model
 from holdfast.tables.preparation import Preparation
-from holdfast.updates import (
-    FOLLOWED,
-    ChangingRows,
-    computed,
-    held_from_record,
-    record_of_held,
-)
 
 __all__ = ["HierarchicalKMedian", "load"]
 

@@ -1,0 +1,9 @@
+"""HierarchicalKMedian, the scikit-learn estimator: validates, then calls the pipeline.
+
+`model` fits, predicts, explains, saves and loads; `updates` adds and removes rows; `following` follows
+a fitted model to today's rows.
+"""
+
+from holdfast.estimator.model import HierarchicalKMedian, load
+
+__all__ = ["HierarchicalKMedian", "load"]
