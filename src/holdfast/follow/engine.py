@@ -220,7 +220,7 @@ def _find(
     if not yesterday.bound:  # a budget that held rows back says nothing about their reasons
         latent, least = latent_gains(was, leaf, before, price, yesterday.least)
     if ids is not None and own is not None:
-        place = find_ids(own, ids)
+        place = find_ids(own, ids, unique=True)
         match = match_ids(place, leaf, mass, table.key, was.key, latent)
         same = bool((place >= 0).all() and np.array_equal(known[place], here))
     else:

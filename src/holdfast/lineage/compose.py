@@ -95,7 +95,7 @@ def _match_rows(before: Release, after: Release) -> Places:
     """Return the positions of the rows in both releases, by id."""
     if before.ids is None or after.ids is None:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    found = find_ids(after.ids, before.ids)
+    found = find_ids(after.ids, before.ids, unique=True)
     rows = np.flatnonzero(found >= 0)
     return found[rows], rows
 

@@ -14,6 +14,8 @@ __all__ = ["MOST_REMEMBERED", "Left", "check_ids", "find_ids", "normal_ids"]
 MOST_REMEMBERED = 1 << 20
 """Rows that left and are remembered, at most; and at most as many as today's rows."""
 
+_AHEAD = 64  # ids among which the next one is looked for
+
 
 @dataclass(frozen=True, eq=False)
 class Left:
@@ -50,8 +52,7 @@ def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None
     if array.shape != (n_rows,):
         raise ValueError(f"ids must have one id per row, shape ({n_rows},); got {array.shape}.")
     found = normal_ids(array)
-    distinct = set(found.tolist()) if found.dtype.kind == "O" else np.unique(found)
-    if len(distinct) < n_rows:
+    if not _are_unique(found):
         values, counts = np.unique(found, return_counts=True)
         raise ValueError(
             f"ids must be unique; got {values[counts.argmax()]!r} {counts.max()} times. Keep one "
@@ -82,8 +83,13 @@ def normal_ids(array: NDArray[Any]) -> NDArray[Any]:
     )
 
 
-def find_ids(wanted: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
-    """Position of each id among known ones, which are unique; -1 where it is not."""
+def find_ids(
+    wanted: NDArray[Any], known: NDArray[Any], *, unique: bool = False
+) -> NDArray[np.int64]:
+    """Position of each id among known ones, which are unique; -1 where it is not.
+
+    `unique` says that wanted ids are unique too. Texts in nearly the same order are then found faster.
+    """
     place = np.full(wanted.size, -1, dtype=np.int64)
     if known.size == 0 or wanted.size == 0:
         return place
@@ -93,12 +99,46 @@ def find_ids(wanted: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
         found = known[order[at]] == wanted
         place[found] = order[at[found]]
         return place
+    if unique and 2 * wanted.size > known.size:
+        walked = _walk_along(wanted.tolist(), known.tolist())
+        if walked is not None:
+            return walked
     listed, sought = zip(known.tolist(), range(known.size), strict=True), set()
     if 8 * wanted.size < known.size:  # a set of the few is faster than a dictionary of all
         sought = set(wanted.tolist())
     number = {who: i for who, i in listed if who in sought} if sought else dict(listed)
     found = map(number.get, wanted.tolist(), repeat(-1))
     return np.fromiter(found, dtype=np.int64, count=wanted.size)
+
+
+def _walk_along(wanted: list[Any], known: list[Any]) -> NDArray[np.int64] | None:
+    """Find unique ids by walking along both lists; None if their orders differ too much."""
+    place, missed, p = [-1] * len(wanted), [], 0
+    ended = [*known, None]
+    for i, who in enumerate(wanted):
+        if ended[p] != who:
+            try:
+                p = ended.index(who, p, p + _AHEAD)
+            except ValueError:
+                missed.append(i)
+                if len(missed) > _AHEAD + i // 8:
+                    return None
+                continue
+        place[i] = p
+        p += 1
+    found = np.array(place, dtype=np.int64)
+    passed = np.ones(len(known), dtype=np.bool_)
+    passed[found[found >= 0]] = False
+    number = {known[p]: p for p in np.flatnonzero(passed).tolist()}
+    found[missed] = [number.get(wanted[i], -1) for i in missed]
+    return found
+
+
+def _are_unique(ids: NDArray[Any]) -> bool:
+    if ids.dtype.kind == "O":
+        return len(set(ids.tolist())) == ids.size
+    ordered = np.sort(ids)
+    return not (ordered[1:] == ordered[:-1]).any()
 
 
 def _is_integer(kind: type) -> bool:

@@ -1,0 +1,40 @@
+"""Ids are found again, whatever their order."""
+
+import numpy as np
+import pytest
+
+from holdfast.rows.ids import find_ids
+
+
+def _texts(numbers):
+    return np.array([f"C{i}" for i in numbers], dtype=object)
+
+
+N = 600
+NUMBERS = np.arange(N)
+ORDERS = {
+    "the same": NUMBERS,
+    "some left": NUMBERS[NUMBERS % 7 > 0],
+    "a long run left": NUMBERS[(NUMBERS < 100) | (NUMBERS > 300)],
+    "some are new": np.insert(NUMBERS, [0, 5, 5, N], [N, N + 1, N + 2, N + 3]),
+    "some are elsewhere": np.concatenate((NUMBERS[20:], NUMBERS[:20])),
+    "reversed": NUMBERS[::-1],
+    "shuffled": NUMBERS * 7 % N,
+    "all are new": NUMBERS + N,
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("unique", [False, True])
+def test_texts_are_found_in_any_order(order, unique):
+    wanted = ORDERS[order]
+    expected = np.where(wanted < N, wanted, -1)
+    np.testing.assert_array_equal(
+        find_ids(_texts(wanted), _texts(NUMBERS), unique=unique), expected
+    )
+
+
+def test_a_few_wanted_ids_may_repeat():
+    wanted = np.array([7, 7, 599, 1000, 0])
+    found = find_ids(_texts(wanted), _texts(NUMBERS))
+    np.testing.assert_array_equal(found, [7, 7, 599, -1, 0])
