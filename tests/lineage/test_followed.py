@@ -100,3 +100,19 @@ def test_a_lineage_without_ids_and_without_rows(tmp_path):
     with pytest.raises(ValueError, match="without its rows"):
         release.model().follow(rows)
     assert lineage.plot() is not None
+
+
+def test_rows_of_weight_zero_have_no_history(tmp_path):
+    rng = np.random.default_rng(0)
+    ids, rows = np.arange(80), rng.random((80, 2))
+    weight = rng.integers(0, 3, size=80).astype(float)
+    model = HierarchicalKMedian(4).fit(rows, sample_weight=weight, ids=ids)
+    lineage = Lineage(tmp_path / "weights.lineage")
+    lineage.append(model, label="0")
+    rows = np.where(rng.random((80, 1)) < 0.3, rng.random((80, 2)), rows)
+    weight = rng.integers(0, 3, size=80).astype(float)
+    lineage.append(model.follow(rows, sample_weight=weight, ids=ids), label="1")
+    release = lineage[-1]
+    np.testing.assert_array_equal(release.ids, ids[weight > 0.0])
+    assert release.clusters["size"].sum() == np.count_nonzero(weight)
+    assert lineage[-1].model().labels_.size == 80

@@ -56,9 +56,12 @@ def compose_release(
         raise ValueError(
             f"levels must be those that the model followed, {follow.levels}; got {ks}."
         )
-    clusters, centers, assigned = _describe_clusters(model, ks)
+    # Rows of weight 0 are labeled as by `predict` and have no history.
+    present = np.flatnonzero(model.row_weights_ > 0.0)
+    clusters, centers, assigned = _describe_clusters(model, ks, present)
     columns, unit = _columns_of(model)
     ids = getattr(model, "ids_", None)
+    ids = None if ids is None else np.asarray(ids)[present]
     n_rows = assigned.shape[0]
     held = getattr(model, "held_", None)
     release = Release(
@@ -71,15 +74,15 @@ def compose_release(
         columns=columns,
         unit=unit,
         events=_table(getattr(model, "events_", None), EVENTS),
-        moves=_with_rows(getattr(model, "moves_", None), ids),
-        next_moves=_with_rows(None if follow is None else follow.next_moves, ids),
+        moves=_with_rows(getattr(model, "moves_", None), ids, present),
+        next_moves=_with_rows(None if follow is None else follow.next_moves, ids, present),
         carried=np.empty(0, dtype=CARRIED),
         flows=np.empty(0, dtype=FLOWS),
         assigned=assigned,
-        held=np.zeros(n_rows, dtype=np.bool_) if held is None else np.asarray(held, dtype=np.bool_),
-        ids=None if ids is None else np.asarray(ids),
+        held=np.zeros(n_rows, dtype=np.bool_) if held is None else np.asarray(held)[present],
+        ids=ids,
         id_name=None if table is None else table.id_name,
-        rows=np.asarray(model.rows_, dtype=np.float64) * unit if include_rows else None,
+        rows=np.asarray(model.rows_[present], dtype=np.float64) * unit if include_rows else None,
         n_survivors=0 if follow is None else int(follow.n_survivors),
         n_new=n_rows if follow is None else int(follow.n_new),
         n_left=0 if follow is None else int(follow.n_left),
@@ -257,16 +260,16 @@ def _guess_flows(level: int, release: Release, before: Release) -> list[tuple[in
 
 
 def _describe_clusters(
-    model: "HierarchicalKMedian", ks: tuple[int, ...]
+    model: "HierarchicalKMedian", ks: tuple[int, ...], present: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int32]]:
     hierarchy: Any = model.hierarchy_
-    rows, weight = np.asarray(model.rows_, dtype=np.float64), model.row_weights_
+    rows, weight = np.asarray(model.rows_[present], dtype=np.float64), model.row_weights_[present]
     clusters = np.zeros(sum(ks), dtype=CLUSTERS)
     centers = np.zeros((sum(ks), rows.shape[1]))
     assigned = np.zeros((rows.shape[0], len(ks)), dtype=np.int32)
     start = 0
     for j, k in enumerate(ks):
-        labels = hierarchy.cut(k)
+        labels = hierarchy.cut(k)[present]
         total = np.bincount(labels, weights=weight, minlength=k)
         sums = [np.bincount(labels, weights=weight * column, minlength=k) for column in rows.T]
         means = np.stack(sums, axis=1) / np.where(total > 0.0, total, 1.0)[:, None]
@@ -322,10 +325,13 @@ def _columns_of(model: "HierarchicalKMedian") -> tuple[tuple[str, ...], NDArray[
     return names, np.ones(len(names))
 
 
-def _with_rows(moves: Any, ids: NDArray[Any] | None) -> NDArray[Any]:
+def _with_rows(moves: Any, ids: NDArray[Any] | None, present: NDArray[np.int64]) -> NDArray[Any]:
     table = _table(moves, MOVES)
     if table.size:
-        table["row"] = moves["id"] if ids is None else find_ids(moves["id"], ids)
+        if ids is None:
+            table["row"] = np.searchsorted(present, moves["id"])
+        else:
+            table["row"] = find_ids(moves["id"], ids)
     return table
 
 

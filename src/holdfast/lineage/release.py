@@ -235,6 +235,9 @@ class Release:
         record = None if described is None else model_from_arrays(described, inside)
         if kind == "model" and record is not None and record.rows is not None:
             rows, ids = record.rows * unit, _ids_in(record)
+            if record.weight is not None and not record.weight.all():  # only rows with a weight
+                present = record.weight > 0.0
+                rows, ids = rows[present], None if ids is None else ids[present]
         else:
             rows, ids = arrays.get("rows"), unpack_ids(kind, arrays, assigned.shape[0])
         return cls(
