@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast import HierarchicalKMedian, estimator
+from holdfast import HierarchicalKMedian
+from holdfast.estimator import model as estimator
 
 SCRIPT = Path(__file__).with_name("limited_fit.py")
 CASES = {
