@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from portable import scales, uniform
 
-from holdfast._machine._math_kernels import portable_exp, portable_log
+from holdfast._machine._kernels import portable_exp, portable_log
 
 
 def units_off(found: float, exact: Decimal) -> float:

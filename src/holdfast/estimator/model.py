@@ -17,11 +17,9 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast._machine.interrupts import unwrap_interrupts
-from holdfast._machine.memory import explain_memory_error
+from holdfast._machine.errors import explain_memory_error, unwrap_interrupts, warn_user
+from holdfast._machine.parallel import lock_of
 from holdfast._machine.progress import Listener
-from holdfast._machine.threads import lock_of
-from holdfast._machine.warn import warn_user
 from holdfast.centers.medoids import METRICS
 from holdfast.estimator.following import FollowedModel
 from holdfast.estimator.updates import (

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from holdfast._machine._hash_kernels import combine
-from holdfast._machine.jit import inner_kernel, kernel, writing_kernel
-from holdfast._machine.prefetch import prefetch
+from holdfast._machine._kernels import combine
+from holdfast._machine.jit import inner_kernel, kernel, prefetch, writing_kernel
 
 __all__ = [
     "column_bounds",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
-from holdfast._machine.threads import share_rows
+from holdfast._machine.parallel import share_rows
 from holdfast.grid._kernels import (
     SMALL,
     content_keys,

@@ -1,12 +1,14 @@
-"""Distribute work over threads; results do not depend on the number of threads. Locks of objects."""
+"""Threads, whose number changes no result; worker processes that stop cleanly; locks of objects."""
 
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 from weakref import WeakKeyDictionary
 
-__all__ = ["lock_of", "share_parts", "share_rows"]
+__all__ = ["lock_of", "results_of", "share_parts", "share_rows"]
 
 _WORTHWHILE = 1 << 17
 
@@ -74,3 +76,21 @@ def share_parts(count: int, work: Callable[[int], object]) -> None:
                 helper.join()
     if errors:
         raise errors[0]
+
+
+@contextlib.contextmanager
+def results_of(tasks: Iterable[Any], **options: Any) -> Iterator[Iterator[Any]]:
+    """Iterate over the results of joblib tasks in the order in which they finish.
+
+    Leaving the block stops all running tasks immediately and without a warning. joblib itself would
+    warn about unused tasks, at the line where the garbage collector finds its generator.
+    """
+    from joblib import Parallel
+
+    results = Parallel(batch_size=1, return_as="generator_unordered", **options)(tasks)
+    try:
+        yield results
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*tasks", UserWarning, "joblib")
+            results.close()
