@@ -25,12 +25,13 @@ def lock_of(owner: object) -> threading.RLock:
         return _LOCKS.setdefault(owner, threading.RLock())
 
 
-def share_rows(n_rows: int, work: Callable[[slice], object]) -> None:
-    """Call `work` for consecutive parts of the rows, in threads if there are many rows.
+def share_rows(n_rows: int, work: Callable[[slice], object], width: int = 1) -> None:
+    """Call `work` for consecutive parts of the rows, in threads if there are many values.
 
+    `width` is the number of values in a row that `work` reads.
     `work` must write to separate locations for each row. Kernels release the GIL.
     """
-    parts = max(1, min(os.cpu_count() or 1, n_rows // _WORTHWHILE))
+    parts = max(1, min(os.cpu_count() or 1, n_rows * width // _WORTHWHILE))
     ends = [n_rows * i // parts for i in range(parts + 1)]
     share_parts(parts, lambda i: work(slice(ends[i], ends[i + 1])))
 
