@@ -1,14 +1,12 @@
-"""Threads, whose number changes no result; worker processes that stop cleanly; locks of objects."""
+"""Distribute work over threads; results do not depend on the number of threads. Locks of objects."""
 
 import contextlib
 import os
 import threading
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
-__all__ = ["lock_of", "results_of", "share_parts", "share_rows"]
+__all__ = ["lock_of", "share_parts", "share_rows"]
 
 _WORTHWHILE = 1 << 17
 
@@ -25,13 +23,12 @@ def lock_of(owner: object) -> threading.RLock:
         return _LOCKS.setdefault(owner, threading.RLock())
 
 
-def share_rows(n_rows: int, work: Callable[[slice], object], width: int = 1) -> None:
-    """Call `work` for consecutive parts of the rows, in threads if there are many values.
+def share_rows(n_rows: int, work: Callable[[slice], object]) -> None:
+    """Call `work` for consecutive parts of the rows, in threads if there are many rows.
 
-    `width` is the number of values in a row that `work` reads.
     `work` must write to separate locations for each row. Kernels release the GIL.
     """
-    parts = max(1, min(os.cpu_count() or 1, n_rows * width // _WORTHWHILE))
+    parts = max(1, min(os.cpu_count() or 1, n_rows // _WORTHWHILE))
     ends = [n_rows * i // parts for i in range(parts + 1)]
     share_parts(parts, lambda i: work(slice(ends[i], ends[i + 1])))
 
@@ -77,21 +74,3 @@ def share_parts(count: int, work: Callable[[int], object]) -> None:
                 helper.join()
     if errors:
         raise errors[0]
-
-
-@contextlib.contextmanager
-def results_of(tasks: Iterable[Any], **options: Any) -> Iterator[Iterator[Any]]:
-    """Iterate over the results of joblib tasks in the order in which they finish.
-
-    Leaving the block stops all running tasks immediately and without a warning. joblib itself would
-    warn about unused tasks, at the line where the garbage collector finds its generator.
-    """
-    from joblib import Parallel
-
-    results = Parallel(batch_size=1, return_as="generator_unordered", **options)(tasks)
-    try:
-        yield results
-    finally:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*tasks", UserWarning, "joblib")
-            results.close()
