@@ -127,7 +127,7 @@ def extrapolate(
 def play_role(role: str, sketches: list[Any]) -> None:
     from holdfast import HierarchicalKMedian
     from holdfast.chunks import fit_sketch
-    from holdfast.distributed.fit import PartSketch, merge_parts
+    from holdfast.distributed import PartSketch, merge_parts
     from holdfast.tables.chunks import Chunk
 
     if role == "worker":

@@ -7,10 +7,9 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.interrupts import unwrap_interrupts
+from holdfast._machine.errors import unwrap_interrupts, warn_user
 from holdfast._machine.jit import read_only
 from holdfast._machine.progress import ProgressOption
-from holdfast._machine.warn import warn_user
 from holdfast.centers import choose_centers
 from holdfast.centers.keyed_table import collect_table, sort_locations
 from holdfast.centers.means import choose_means

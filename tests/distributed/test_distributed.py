@@ -17,7 +17,7 @@ import pytest
 from models import build_model
 
 from holdfast import HierarchicalKMedian, distributed, fit_chunks
-from holdfast.distributed.fit import merge_parts, sketch_partition
+from holdfast.distributed import merge_parts, sketch_partition
 from holdfast.rows.capped import Cap
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -5,7 +5,7 @@ import portable
 import pytest
 
 from holdfast import HierarchicalKMedian, load
-from holdfast.hierarchy.rules import Column, find_rule, sample_rows
+from holdfast.hierarchy.rules import Column, find_rule, find_rules, sample_rows
 
 
 def table(seed: int = 0, n: int = 400) -> np.ndarray:
@@ -31,6 +31,21 @@ def test_a_planted_rule_is_found():
     assert np.array_equal(rule.holds(X), inside)
     assert str(rule) == "income > 62 and age <= 40"
     assert rule.stability > 0.9
+
+
+def test_a_cluster_of_two_parts_gets_two_rules():
+    X = table(n=2000)
+    first, second = X[:, 0] > 100.0, (X[:, 0] <= 40.0) & (X[:, 1] > 60.0)
+    columns = [Column("income"), Column("age"), Column("noise")]
+    arguments = (X, np.ones(2000), first | second, columns, sample_rows(X, 0)[1], 3)
+    rules = find_rules(*arguments)
+    assert [str(rule) for rule in rules] == ["income > 100", "income <= 40 and age > 60"]
+    parts = [first.sum(), second.sum()]
+    assert [rule.coverage for rule in rules] == pytest.approx(np.divide(parts, sum(parts)))
+    assert [rule.precision for rule in rules] == [1.0, 1.0]
+    assert min(rule.stability for rule in rules) > 0.8
+    assert find_rules(*arguments, max_rules=1) == rules[:1]
+    assert len(find_rules(*arguments[:2], first, *arguments[3:])) == 1  # nothing is left
 
 
 def test_an_interval_is_one_condition():
@@ -127,13 +142,16 @@ def test_figures_are_those_of_the_rows():
     X = table()
     model = HierarchicalKMedian(5).fit(X)
     explanation = model.explain()
-    for t, rule in enumerate(explanation.clusters):
+    assert max(map(len, explanation.rules)) > 1
+    for t, rule in ((t, rule) for t, rules in enumerate(explanation.rules) for rule in rules):
         followed, inside = rule.holds(X), model.labels_ == t
         assert rule.coverage == pytest.approx((followed & inside).sum() / inside.sum())
         assert rule.precision == pytest.approx((followed & inside).sum() / followed.sum())
         assert rule.others == pytest.approx((followed & ~inside).sum() / (~inside).sum())
     frame = explanation.to_frame()
-    assert list(frame["kind"]) == ["cluster"] * 5 + ["split"] * 4
+    assert list(frame["cluster"][frame["number"] == 1]) == [0, 1, 2, 3, 4, 1, 2, 3, 4]
+    assert len(frame) == sum(map(len, explanation.rules)) + 4
+    assert len(model.explain(max_rules=1).to_frame()) == 9
     assert "of cluster 4" in repr(explanation)
     assert "<table>" in explanation._repr_html_()
 

@@ -10,7 +10,9 @@ from oracles.stages import Planted, plant
 from scipy import stats
 from scipy.spatial.distance import pdist, squareform
 
+from holdfast._machine.hash import combine_arrays, purpose_key
 from holdfast.grid import Grid, place_grid
+from holdfast.grid.cells import row_keys
 from holdfast.grid.place import DEPTH
 
 ALPHA = 1e-4
@@ -284,3 +286,12 @@ def test_scale_and_shift_depend_on_the_seed_alone():
     assert here.scale == there.scale != other.scale
     np.testing.assert_array_equal(here.shift, there.shift)
     assert (here.shift != other.shift).all()
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 20])
+def test_key_of_a_row_hashes_its_values_one_after_the_other(n):
+    X = np.arange(3.0 * n).reshape(n, 3) / 7.0 - 1.0
+    keys = np.full(n, purpose_key(5, "row"))
+    for column in X.T:
+        keys = combine_arrays(keys, (column + 0.0).view(np.uint64))
+    assert row_keys(X, 5).tolist() == keys.tolist()

@@ -28,7 +28,7 @@ from notes import noting
 from portable import normal, uniform
 
 from holdfast import HierarchicalKMedian, Hierarchy
-from holdfast._machine import threads
+from holdfast._machine import parallel
 from holdfast.centers import medoids
 from holdfast.hierarchy import replay
 
@@ -430,7 +430,7 @@ def test_one_model_predicts_the_same_in_eight_threads():
 def test_number_of_cores_changes_nothing(
     cores: int, monkeypatch: pytest.MonkeyPatch, digests_here: dict[str, str]
 ):
-    for module, name in ((threads, "_WORTHWHILE"), (medoids, "_THREADED"), (replay, "_BLOCK")):
+    for module, name in ((parallel, "_WORTHWHILE"), (medoids, "_THREADED"), (replay, "_BLOCK")):
         monkeypatch.setattr(module, name, 7)  # so that a few rows are shared out as many are
     started = []
     start = threading.Thread.start

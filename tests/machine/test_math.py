@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from portable import scales, uniform
 
-from holdfast._machine._hash_kernels import uniform as unit_of
-from holdfast._machine._math_kernels import portable_exp, portable_log
+from holdfast._machine._kernels import portable_exp, portable_log
+from holdfast._machine._kernels import uniform as unit_of
 from holdfast.centers import _race_kernels
 
 

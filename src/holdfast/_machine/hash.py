@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine._hash_kernels import combine
+from holdfast._machine._kernels import combine
 
 __all__ = ["combine_arrays", "keyed_sample", "purpose_key", "seed_from"]
 

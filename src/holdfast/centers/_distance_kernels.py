@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from holdfast._machine._hash_kernels import combine, uniform
-from holdfast._machine._math_kernels import portable_log
+from holdfast._machine._kernels import combine, portable_log, uniform
 from holdfast._machine.jit import inner_kernel, kernel
 
 __all__ = ["assign_between", "assign_rows", "draw_candidate", "score_candidates", "split_members"]

@@ -14,8 +14,7 @@ import math
 
 import numpy as np
 
-from holdfast._machine.jit import inner_kernel, writing_kernel
-from holdfast._machine.prefetch import prefetch
+from holdfast._machine.jit import inner_kernel, prefetch, writing_kernel
 from holdfast.centers._distance_kernels import in_units
 
 __all__ = [

@@ -11,10 +11,8 @@ import math
 
 import numpy as np
 
-from holdfast._machine._hash_kernels import combine, uniform
-from holdfast._machine._math_kernels import portable_exp, portable_log
-from holdfast._machine.jit import inlined_kernel, inner_kernel, writing_kernel
-from holdfast._machine.prefetch import prefetch
+from holdfast._machine._kernels import combine, portable_exp, portable_log, uniform
+from holdfast._machine.jit import inlined_kernel, inner_kernel, prefetch, writing_kernel
 from holdfast.centers._cover_kernels import (
     COVERED,
     HEAVY,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.threads import share_parts
+from holdfast._machine.parallel import share_parts
 from holdfast.centers._distance_kernels import draw_candidate
 from holdfast.centers._means_kernels import (
     BLOCK,

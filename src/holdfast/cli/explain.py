@@ -37,7 +37,7 @@ def explain(
     """Describe clusters by short rules, or say why one row is in its cluster.
 
     A rule such as "income > 62000 and age <= 40: 93% of cluster 2, 4% of the others" describes a
-    cluster in the units of the table. The model must hold its rows.
+    cluster in the units of the table. A cluster has up to three rules. The model must hold its rows.
     """
     console = Console("explain", display)
     fitted = load_model(model)

@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast._machine.interrupts import unwrap_interrupts
-from holdfast._machine.threads import lock_of
-from holdfast._machine.warn import warn_user
+from holdfast._machine.errors import unwrap_interrupts, warn_user
+from holdfast._machine.parallel import lock_of
 from holdfast.centers.medoids import METRICS
 from holdfast.hierarchy import Hierarchy
 from holdfast.parameters import check_integer, check_weight, settings_for

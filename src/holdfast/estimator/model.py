@@ -17,11 +17,9 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast._machine.interrupts import unwrap_interrupts
-from holdfast._machine.memory import explain_memory_error
+from holdfast._machine.errors import explain_memory_error, unwrap_interrupts, warn_user
+from holdfast._machine.parallel import lock_of
 from holdfast._machine.progress import Listener
-from holdfast._machine.threads import lock_of
-from holdfast._machine.warn import warn_user
 from holdfast.centers.medoids import METRICS
 from holdfast.estimator.following import FollowedModel
 from holdfast.estimator.updates import (
@@ -35,7 +33,14 @@ from holdfast.hierarchy.cost import distance_to_own, distances_between, k_median
 from holdfast.hierarchy.explain import Explanation, RowExplanation, explain_clusters, explain_row
 from holdfast.hierarchy.nearest import MeansLocator
 from holdfast.hierarchy.rules import Column
-from holdfast.parameters import Method, Metric, Settings, check_weight, settings_for
+from holdfast.parameters import (
+    Method,
+    Metric,
+    Settings,
+    check_integer,
+    check_weight,
+    settings_for,
+)
 from holdfast.pipeline import cluster_and_order
 from holdfast.rows.ids import check_ids
 from holdfast.rows.log import RowLog
@@ -326,11 +331,13 @@ class HierarchicalKMedian(
         weight = check_weight(sample_weight, rows.shape[0])
         return -k_median_cost_to(rows, self.cluster_centers_, weight, self._fitted_metric)
 
-    def explain(self, n_clusters: int | None = None, *, max_conditions: int = 3) -> Explanation:
+    def explain(
+        self, n_clusters: int | None = None, *, max_conditions: int = 3, max_rules: int = 3
+    ) -> Explanation:
         """Describe the clusters and splits by short rules, in the units of the table.
 
         Rules describe the clustering; they do not decide it. Each has its precision, its coverage
-        and its own stability. Tables of more than 2^20 values are sampled by key.
+        and its own stability. A cluster gets a further rule where that describes more of it. Tables of more than 2^20 values are sampled by key.
 
         Parameters
         ----------
@@ -338,6 +345,8 @@ class HierarchicalKMedian(
             The cut to explain. None means that of `labels_`.
         max_conditions : int, default=3
             The largest number of columns in a rule.
+        max_rules : int, default=3
+            The largest number of rules for a cluster.
 
         Returns
         -------
@@ -346,13 +355,12 @@ class HierarchicalKMedian(
         check_is_fitted(self)
         rows, weight = self._held_rows()
         k = self._n_features_out if n_clusters is None else n_clusters
-        if not isinstance(max_conditions, Integral) or max_conditions < 1:
-            raise ValueError(
-                f"max_conditions must be an integer of at least 1; got {max_conditions!r}."
-            )
+        check_integer("max_conditions", max_conditions)
+        check_integer("max_rules", max_rules)
         return explain_clusters(
-            self.hierarchy_, rows, weight, k, self._columns(), self.seed_, int(max_conditions)
-        )
+            self.hierarchy_, rows, weight, k, self._columns(), self.seed_, int(max_conditions),
+            int(max_rules),
+        )  # fmt: skip
 
     def explain_row(self, row: ArrayLike | int, n_clusters: int | None = None) -> RowExplanation:
         """Say why a row is in its cluster, and how far away the boundaries are.

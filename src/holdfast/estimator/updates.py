@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from holdfast._machine.hash import seed_from
-from holdfast._machine.threads import lock_of
+from holdfast._machine.parallel import lock_of
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy
 from holdfast.parameters import check_choices

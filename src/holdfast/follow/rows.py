@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.threads import share_parts
+from holdfast._machine.parallel import share_parts
 from holdfast.follow._kernels import choose_leaves
 from holdfast.follow.state import Levels, Numbers, Problem, Solution, count_by, solve_as
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.threads import share_parts
+from holdfast._machine.parallel import share_parts
 from holdfast.centers.choose import ancestors_among
 from holdfast.follow.ideas import Ideas
 from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Solution, Units, solve_as

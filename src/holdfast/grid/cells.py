@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
-from holdfast._machine.threads import share_rows
+from holdfast._machine.parallel import share_rows
 from holdfast.grid._kernels import (
     SMALL,
     content_keys,
@@ -196,7 +196,11 @@ def row_keys(
     keys: NDArray[np.uint64] = allocate(X.shape[0], np.uint64)
     rows, key = read_only(X), purpose_key(seed, "row")
     factors = np.ldexp(1.0, [exponent // 2, exponent - exponent // 2])  # a single one may overflow
-    share_rows(X.shape[0], lambda part: content_keys(rows[part], factors, key, keys[part]))
+
+    def work(part: slice) -> None:
+        content_keys(rows[part], factors, key, keys[part])
+
+    share_rows(X.shape[0], work, X.shape[1])
     return keys
 
 

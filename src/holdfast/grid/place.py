@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine._hash_kernels import uniform
-from holdfast._machine._math_kernels import portable_exp
+from holdfast._machine._kernels import portable_exp, uniform
 from holdfast._machine.hash import combine_arrays, purpose_key
 from holdfast._machine.jit import read_only
-from holdfast._machine.threads import share_rows
+from holdfast._machine.parallel import share_rows
 from holdfast.grid._kernels import column_bounds, shifted_words
 
 __all__ = ["BLOCKS", "DEPTH", "ROOT_EXPONENTS", "Extent", "Grid", "bounds_of", "place_grid"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.hierarchy.model import Hierarchy
-from holdfast.hierarchy.rules import Column, Rule, find_rule, sample_rows
+from holdfast.hierarchy.rules import MAX_RULES, Column, Rule, find_rule, find_rules, sample_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +25,8 @@ class Explanation:
 
     Attributes
     ----------
-    clusters : tuple of Rule
-        Rule t tells cluster t from all other rows.
+    rules : tuple of tuple of Rule
+        The rules of cluster t tell it from all other rows, the best first.
     splits : tuple of Rule
         Rule t - 1 tells cluster t, when it was split off, from the rest of cluster `parent[t]`.
     parent : ndarray of shape (n_clusters,), dtype int32
@@ -35,24 +35,30 @@ class Explanation:
         Number of rows that the rules were found on. Tables of more than 2^20 values are sampled.
     """
 
-    clusters: tuple[Rule, ...]
+    rules: tuple[tuple[Rule, ...], ...]
     splits: tuple[Rule, ...]
     parent: NDArray[np.int32]
     sizes: NDArray[np.int64]
     n_sampled: int
 
+    @property
+    def clusters(self) -> tuple[Rule, ...]:
+        """The best rule of each cluster."""
+        return tuple(rules[0] for rules in self.rules)
+
     def lines(self) -> list[str]:
-        """One sentence for each cluster: rule, coverage and the fraction of other rows."""
+        """One sentence for each rule of a cluster: rule, coverage and the fraction of other rows."""
         return [
             f"{rule}: {rule.coverage:.0%} of cluster {t}, {rule.others:.0%} of the others"
-            for t, rule in enumerate(self.clusters)
+            for t, rules in enumerate(self.rules)
+            for rule in rules
         ]
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row for each cluster and split; needs pandas.
+        """One row for each rule of a cluster or split; needs pandas.
 
-        Columns: kind ("cluster" or "split"), cluster, parent (-1 for clusters), rows, rule,
-        precision, coverage, others, stability.
+        Columns: kind ("cluster" or "split"), cluster, number (of the rule, from 1), parent (-1 for
+        clusters), rows, rule, precision, coverage, others, stability.
         """
         try:
             import pandas as pd
@@ -62,14 +68,20 @@ class Explanation:
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows of `to_frame` as dictionaries."""
-        named = [("cluster", t, -1, rule) for t, rule in enumerate(self.clusters)]
+        named = [
+            ("cluster", t, number, -1, rule)
+            for t, rules in enumerate(self.rules)
+            for number, rule in enumerate(rules, start=1)
+        ]
         named += [
-            ("split", t, int(self.parent[t]), rule) for t, rule in enumerate(self.splits, start=1)
+            ("split", t, 1, int(self.parent[t]), rule)
+            for t, rule in enumerate(self.splits, start=1)
         ]
         return [
             {
                 "kind": kind,
                 "cluster": t,
+                "number": number,
                 "parent": parent,
                 "rows": int(self.sizes[t]),
                 "rule": str(rule),
@@ -78,7 +90,7 @@ class Explanation:
                 "others": rule.others,
                 "stability": rule.stability,
             }
-            for kind, t, parent, rule in named
+            for kind, t, number, parent, rule in named
         ]
 
     def __repr__(self) -> str:
@@ -91,7 +103,8 @@ class Explanation:
         body = "".join(
             f"<tr><td>{t}</td><td>{self.sizes[t]:,}</td><td>{escape(str(rule))}</td>"
             f"<td>{rule.coverage:.0%}</td><td>{rule.others:.0%}</td><td>{rule.stability:.2f}</td></tr>"
-            for t, rule in enumerate(self.clusters)
+            for t, rules in enumerate(self.rules)
+            for rule in rules
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -167,8 +180,9 @@ def explain_clusters(
     columns: Sequence[Column],
     seed: int,
     max_conditions: int,
+    max_rules: int = MAX_RULES,
 ) -> Explanation:
-    """Find a rule for each cluster of a cut and for each split that led to it.
+    """Find rules for each cluster of a cut, and one for each split that led to it.
 
     Parameters
     ----------
@@ -180,13 +194,16 @@ def explain_clusters(
     columns : sequence of Column
     seed : int
     max_conditions : int
+    max_rules : int, default=3
     """
     chosen, keys = sample_rows(X, seed)
     rows, share = np.asarray(X[chosen], dtype=np.float64), weight[chosen]
     labels = hierarchy.cut(n_clusters)[chosen]
     clusters, splits = [], []
     for t in range(n_clusters):
-        clusters.append(find_rule(rows, share, labels == t, columns, keys, max_conditions))
+        clusters.append(
+            find_rules(rows, share, labels == t, columns, keys, max_conditions, max_rules)
+        )
     for t in range(1, n_clusters):
         before = hierarchy.cut(t + 1)[chosen]
         here = (before == t) | (before == hierarchy.parent[t])

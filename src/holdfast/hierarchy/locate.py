@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
-from holdfast._machine.threads import share_rows
+from holdfast._machine.parallel import share_rows
 from holdfast.centers import CenterSequence
 from holdfast.grid import Cells, Grid
 from holdfast.hierarchy._kernels import find_cells

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.interrupts import unwrap_interrupts
+from holdfast._machine.errors import unwrap_interrupts
 from holdfast._machine.jit import read_only
 from holdfast.centers import CenterSequence
 from holdfast.centers.choose import ancestors_among

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
-from holdfast._machine.threads import share_parts
+from holdfast._machine.parallel import share_parts
 from holdfast.centers._distance_kernels import COSINE, unit_rows
 from holdfast.centers.choose import ancestors_among
 from holdfast.hierarchy._kernels import nearest_leaves

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
-from holdfast._machine.threads import share_parts
+from holdfast._machine.parallel import share_parts
 from holdfast.centers._distance_kernels import COSINE, assign_between, assign_rows, unit_rows
 from holdfast.centers._means_kernels import locate_by_planes
 from holdfast.centers.medoids import METRICS, prepare_rows

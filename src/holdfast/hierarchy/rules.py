@@ -3,7 +3,9 @@
 A rule is a conjunction of a few conditions on columns, such as ``income > 62000 and age <= 40``. It
 grows greedily: each step adds the condition that raises the F score most, the harmonic mean of
 precision (the fraction of the rule's rows that are in the cluster) and coverage (the fraction of the
-cluster's rows that follow the rule). Rules describe a clustering. They decide no label.
+cluster's rows that follow the rule). A further rule describes what the rules before it leave of the
+cluster, as long as that raises the F score of all of them together. Rules describe a clustering. They
+decide no label.
 """
 
 from collections.abc import Sequence
@@ -14,10 +16,13 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import combine_arrays, purpose_key
 
-__all__ = ["Column", "Condition", "Rule", "find_rule", "sample_rows"]
+__all__ = ["Column", "Condition", "Rule", "find_rule", "find_rules", "sample_rows"]
 
 Rows = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+MAX_RULES = 3
+"""Rules that describe a cluster, at most."""
 
 _HALVES = 10  # half samples that measure the stability of a rule
 _LEAST_GAIN = 0.01  # in F score, for which a rule gets another condition
@@ -102,8 +107,8 @@ class Rule:
     others : float
         Fraction of the other rows that follow the rule.
     stability : float
-        Mean Jaccard index of the rows that follow the rule and those that follow the rule of a
-        half sample, over ten keyed half samples. 1 if every half gives the same rule.
+        Mean Jaccard index of the rows that follow the rule and those that follow the most similar
+        rule of a half sample, over ten keyed half samples. 1 if every half gives the same rule.
     """
 
     conditions: tuple[Condition, ...]
@@ -124,16 +129,17 @@ class Rule:
         return " and ".join(map(str, self.conditions)) or "no rule"
 
 
-def find_rule(
+def find_rules(
     X: Rows,
     weight: Rows,
     inside: Mask,
     columns: Sequence[Column],
     keys: NDArray[np.uint64],
     max_conditions: int,
+    max_rules: int = MAX_RULES,
     halves: int = _HALVES,
-) -> Rule:
-    """Find the rule that tells the rows `inside` from the others, and measure its stability.
+) -> tuple[Rule, ...]:
+    """Find rules that tell the rows `inside` from the others, and measure their stability.
 
     Parameters
     ----------
@@ -144,23 +150,46 @@ def find_rule(
     keys : ndarray of shape (n,), dtype uint64
         Their bits select the half samples.
     max_conditions : int
+    max_rules : int, default=3
     halves : int, default=10
         Half samples that measure the stability; 0 does not measure it.
 
     Returns
     -------
-    Rule
+    tuple of Rule
+        At least one, which may have no conditions. Figures of each are those of the rule alone.
     """
-    rule = _grow_rule(X, weight, inside, columns, max_conditions)
-    followed, agreement = rule.holds(X), []
+    rules = _grow_rules(X, weight, inside, columns, max_conditions, max_rules)
+    followed = [rule.holds(X) for rule in rules]
+    agreement: list[list[float]] = [[] for _ in rules]
     for half in range(halves):
         kept = (keys >> np.uint64(half)) & np.uint64(1) == 1
         if not (inside[kept].any() and (~inside)[kept].any()):
             continue
-        other = _grow_rule(X[kept], weight[kept], inside[kept], columns, max_conditions).holds(X)
-        either = weight[followed | other].sum()
-        agreement.append(weight[followed & other].sum() / either if either > 0.0 else 1.0)
-    return replace(rule, stability=float(np.mean(agreement)) if agreement else np.nan)
+        part = (X[kept], weight[kept], inside[kept], columns, max_conditions, max_rules)
+        others = [rule.holds(X) for rule in _grow_rules(*part)]
+        for mine, found in zip(followed, agreement, strict=True):
+            found.append(max(_jaccard(mine, other, weight) for other in others))
+    stability = [float(np.mean(found)) if found else np.nan for found in agreement]
+    return tuple(replace(r, stability=s) for r, s in zip(rules, stability, strict=True))
+
+
+def find_rule(
+    X: Rows,
+    weight: Rows,
+    inside: Mask,
+    columns: Sequence[Column],
+    keys: NDArray[np.uint64],
+    max_conditions: int,
+    halves: int = _HALVES,
+) -> Rule:
+    """Find the single best rule; see `find_rules`."""
+    return find_rules(X, weight, inside, columns, keys, max_conditions, 1, halves)[0]
+
+
+def _jaccard(a: Mask, b: Mask, weight: Rows) -> float:
+    either = weight[a | b].sum()
+    return float(weight[a & b].sum() / either) if either > 0.0 else 1.0
 
 
 def sample_rows(X: Rows, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
@@ -178,9 +207,49 @@ def sample_rows(X: Rows, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint6
     return chosen, keys[chosen]
 
 
-def _grow_rule(
+def _grow_rules(
+    X: Rows,
+    weight: Rows,
+    inside: Mask,
+    columns: Sequence[Column],
+    max_conditions: int,
+    max_rules: int,
+) -> list[Rule]:
+    """Grow rules one by one, each on the rows inside that no rule before it describes."""
+    rules: list[Rule] = []
+    left, met, best = inside, np.zeros(X.shape[0], dtype=np.bool_), 0.0
+    while len(rules) < max_rules:
+        some = left | ~inside
+        conditions = _grow_conditions(X[some], weight[some], left[some], columns, max_conditions)
+        rule = _describe(conditions, X, weight, inside)
+        either = met | rule.holds(X)
+        score = 2.0 * weight[either & inside].sum() / (weight[either].sum() + weight[inside].sum())
+        if rules and (not conditions or score <= best + _LEAST_GAIN):
+            break
+        rules.append(rule)
+        left, met, best = left & ~either, either, score
+        if not conditions or not weight[left].any():
+            break
+    return rules
+
+
+def _describe(conditions: tuple[Condition, ...], X: Rows, weight: Rows, inside: Mask) -> Rule:
+    """Compute precision and coverage of a conjunction."""
+    rule = Rule(conditions, 0.0, 0.0, 0.0)
+    met = rule.holds(X)
+    covered, others = (weight * inside)[met].sum(), (weight * ~inside)[met].sum()
+    n_outside = (weight * ~inside).sum()
+    return replace(
+        rule,
+        precision=float(covered / max(covered + others, np.finfo(float).tiny)),
+        coverage=float(covered / (weight * inside).sum()),
+        others=float(others / n_outside) if n_outside > 0.0 else 0.0,
+    )
+
+
+def _grow_conditions(
     X: Rows, weight: Rows, inside: Mask, columns: Sequence[Column], max_conditions: int
-) -> Rule:
+) -> tuple[Condition, ...]:
     target = weight * inside
     n_inside, n_outside = target.sum(), (weight * ~inside).sum()
     conditions: dict[int, Condition] = {}
@@ -196,13 +265,7 @@ def _grow_rule(
         conditions[found.index] = merged
         met &= merged.holds(X)
         best = found.score
-    covered, others = target[met].sum(), (weight * ~inside)[met].sum()
-    return Rule(
-        tuple(conditions[index] for index in sorted(conditions)),
-        float(covered / max(covered + others, np.finfo(float).tiny)),
-        float(covered / n_inside),
-        float(others / n_outside) if n_outside > 0.0 else 0.0,
-    )
+    return tuple(conditions[index] for index in sorted(conditions))
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.rows.ids import normal_ids
+from holdfast.rows.ids import normal_ids, pack_ids, unpack_ids
 from holdfast.storage.archive import Archive, DamagedFile, read_archive, write_archive
-from holdfast.storage.ids import pack_ids, unpack_ids
 from holdfast.storage.model import ModelRecord, model_from_arrays, model_to_arrays
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.hierarchy import Hierarchy
-from holdfast.rows.ids import Left
+from holdfast.rows.ids import Left, check_unique, pack_ids, unpack_ids
 from holdfast.storage.archive import DamagedFile, read_archive, write_archive
 from holdfast.storage.hierarchy import hierarchy_from_arrays, hierarchy_to_arrays
-from holdfast.storage.ids import check_unique, pack_ids, unpack_ids
 from holdfast.tables.preparation import Preparation
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast._machine._hash_kernels import combine
+from holdfast._machine._kernels import combine
 from holdfast._machine.jit import inner_kernel, writing_kernel
 from holdfast.grid._kernels import DIMENSION_BITS
 

@@ -1,12 +1,14 @@
-"""Distribute work over threads; results do not depend on the number of threads. Locks of objects."""
+"""Threads, whose number changes no result; worker processes that stop cleanly; locks of objects."""
 
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 from weakref import WeakKeyDictionary
 
-__all__ = ["lock_of", "share_parts", "share_rows"]
+__all__ = ["lock_of", "results_of", "share_parts", "share_rows"]
 
 _WORTHWHILE = 1 << 17
 
@@ -23,12 +25,13 @@ def lock_of(owner: object) -> threading.RLock:
         return _LOCKS.setdefault(owner, threading.RLock())
 
 
-def share_rows(n_rows: int, work: Callable[[slice], object]) -> None:
-    """Call `work` for consecutive parts of the rows, in threads if there are many rows.
+def share_rows(n_rows: int, work: Callable[[slice], object], width: int = 1) -> None:
+    """Call `work` for consecutive parts of the rows, in threads if there are many values.
 
+    `width` is the number of values in a row that `work` reads.
     `work` must write to separate locations for each row. Kernels release the GIL.
     """
-    parts = max(1, min(os.cpu_count() or 1, n_rows // _WORTHWHILE))
+    parts = max(1, min(os.cpu_count() or 1, n_rows * width // _WORTHWHILE))
     ends = [n_rows * i // parts for i in range(parts + 1)]
     share_parts(parts, lambda i: work(slice(ends[i], ends[i + 1])))
 
@@ -74,3 +77,21 @@ def share_parts(count: int, work: Callable[[int], object]) -> None:
                 helper.join()
     if errors:
         raise errors[0]
+
+
+@contextlib.contextmanager
+def results_of(tasks: Iterable[Any], **options: Any) -> Iterator[Iterator[Any]]:
+    """Iterate over the results of joblib tasks in the order in which they finish.
+
+    Leaving the block stops all running tasks immediately and without a warning. joblib itself would
+    warn about unused tasks, at the line where the garbage collector finds its generator.
+    """
+    from joblib import Parallel
+
+    results = Parallel(batch_size=1, return_as="generator_unordered", **options)(tasks)
+    try:
+        yield results
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*tasks", UserWarning, "joblib")
+            results.close()

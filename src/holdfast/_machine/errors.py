@@ -1,14 +1,39 @@
-"""Explain errors and free memory when memory runs out."""
+"""Errors and warnings as users should see them: Ctrl-C in a kernel, too little memory, their own line."""
 
+import sys
 import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-__all__ = ["explain_memory_error"]
+__all__ = ["explain_memory_error", "unwrap_interrupts", "warn_user"]
 
 _BYTES_A_ROW = 110  # peak beyond the input; measured by benchmarks/growth.py
 _BYTES_A_VALUE = 16  # coordinates, unsorted and sorted
+_OWN = ("holdfast", "holdfast_paper", "sklearn", "joblib", "dask", "distributed")
+"""Packages between the line of the user and the warning."""
+
+
+@contextmanager
+def unwrap_interrupts() -> Iterator[None]:
+    """Raise the KeyboardInterrupt that numba hides in a SystemError.
+
+    Python handles a signal that arrives while a kernel runs when it converts the results of the
+    kernel to objects. The interpreter then finds results together with an exception, and raises a
+    SystemError with the interrupt as its cause.
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause: BaseException | None = error
+        while isinstance(cause, SystemError):
+            cause = cause.__cause__ or cause.__context__
+        if isinstance(cause, KeyboardInterrupt):
+            raise cause.with_traceback(None) from None
+        raise
 
 
 def explain_memory_error(error: MemoryError, X: Any) -> MemoryError:
@@ -47,3 +72,15 @@ def _in_units(size: float) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000.0
     return f"{size:.3g} TB"
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the first caller outside these packages."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] in _OWN or module in ("contextlib", "functools")

@@ -1,12 +1,15 @@
-"""Work is shared out to threads: all of it is done, errors come back, missing threads do not matter."""
+"""Threads and worker processes: all work is done, errors come back, leaving early is quiet and quick."""
 
 import os
 import threading
+import time
+import warnings
 
 import pytest
+from joblib import Parallel, delayed
 
-from holdfast._machine import threads
-from holdfast._machine.threads import share_parts, share_rows
+from holdfast._machine import parallel
+from holdfast._machine.parallel import results_of, share_parts, share_rows
 
 
 @pytest.fixture
@@ -23,7 +26,7 @@ def test_every_part_is_done_once(count, four_cores):
 
 @pytest.mark.parametrize("n_rows", [0, 1, 9, 40])
 def test_rows_are_covered_by_parts_in_order(n_rows, four_cores, monkeypatch):
-    monkeypatch.setattr(threads, "_WORTHWHILE", 10)
+    monkeypatch.setattr(parallel, "_WORTHWHILE", 10)
     parts = []
     share_rows(n_rows, parts.append)
     assert [
@@ -68,3 +71,45 @@ def test_an_error_in_any_part_comes_back_and_ends_the_rest(kind, number, four_co
         share_parts(10_000, work)
     assert threading.active_count() == before
     assert len(done) < 10_000
+
+
+def wait_and_return(seconds, value):
+    time.sleep(seconds)
+    return value
+
+
+def some_tasks():
+    """One result at once, two that wait to be taken, and some that take long."""
+    return (delayed(wait_and_return)(0.0 if i < 3 else 30.0, i) for i in range(6))
+
+
+def test_all_results_come():
+    with results_of((delayed(wait_and_return)(0.0, i) for i in range(9)), n_jobs=2) as results:
+        assert sorted(results) == list(range(9))
+
+
+def leave_early(error):
+    with results_of(some_tasks(), n_jobs=2) as results:
+        assert next(results) in range(3)
+        time.sleep(1.0)  # others finish meanwhile
+        raise error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_leaving_early_is_quiet_and_quick(error):
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(error):
+            leave_early(error)
+    assert [str(warning.message) for warning in caught] == []
+    assert time.perf_counter() - start < 20
+
+
+def test_joblib_alone_is_not_quiet():
+    """Else the test above could not fail."""
+    results = Parallel(n_jobs=2, batch_size=1, return_as="generator_unordered")(some_tasks())
+    next(results)
+    time.sleep(1.0)
+    with pytest.warns(UserWarning, match="tasks"):
+        results.close()
