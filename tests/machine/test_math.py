@@ -5,11 +5,11 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from portable import scales, uniform
 
 from holdfast._machine._kernels import portable_exp, portable_log
 from holdfast._machine._kernels import uniform as unit_of
 from holdfast.centers import _race_kernels
+from holdfast_paper.draws import scales, uniform
 
 
 def units_off(found: float, exact: Decimal) -> float:

@@ -13,8 +13,7 @@ Three arrays change as centers are chosen:
 
 import numpy as np
 
-from holdfast._machine.jit import inlined_kernel, inner_kernel, writing_kernel
-from holdfast._machine.prefetch import prefetch
+from holdfast._machine.jit import inlined_kernel, inner_kernel, prefetch, writing_kernel
 from holdfast.tree._kernels import DISTANCE
 
 __all__ = ["COVERED", "HEAVY", "INSIDE", "LIGHT", "NOW", "label_leaves", "take"]
