@@ -20,17 +20,18 @@ __all__ = [
     "Metric",
     "Settings",
     "check_choices",
+    "check_distances",
     "check_integer",
     "check_weight",
     "settings_for",
 ]
 
 Method = Literal["means", "medoids", "tree"]
-Metric = Literal["euclidean", "manhattan", "cosine"]
+Metric = Literal["euclidean", "manhattan", "cosine", "precomputed"]
 
 METRICS: dict[str, tuple[Metric, ...]] = {
     "means": ("euclidean", "cosine"),
-    "medoids": ("euclidean", "manhattan", "cosine"),
+    "medoids": ("euclidean", "manhattan", "cosine", "precomputed"),
     "tree": ("euclidean",),
 }
 """The metrics that each method supports."""
@@ -190,3 +191,46 @@ def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.flo
     if not weight.any():
         raise ValueError("sample_weight must be positive for at least one row; got only zeros.")
     return weight
+
+
+_ROUNDING = 1e-6  # of the largest distance: differences that are due to rounding
+
+
+def check_distances(X: NDArray[np.float64], square: bool) -> NDArray[np.float64]:
+    """Check distances: finite, non-negative, and for a fit square, symmetric, with zero diagonal.
+
+    Distances that are asymmetric by rounding are averaged.
+    """
+    _refuse(~np.isfinite(X), X, "NaN or infinity in data passed", "finite")
+    if square and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            'X must be a square matrix of distances between rows for metric="precomputed"; got shape '
+            f"{X.shape}. Compute it with sklearn.metrics.pairwise_distances."
+        )
+    _refuse(X < 0.0, X, "Negative values in data passed", "at least 0")
+    if not square:
+        return X
+    allowed = _ROUNDING * float(X.max())
+    diagonal = X.diagonal()
+    _refuse(np.diag(diagonal > allowed), X, "A diagonal that is not 0", "0 on the diagonal")
+    uneven = np.abs(X - X.T) > allowed
+    if uneven.any():
+        i, j = map(int, np.argwhere(uneven)[0])
+        raise ValueError(
+            f'Distances must be symmetric for metric="precomputed"; got {X[i, j]} in row {i} and '
+            f"column {j}, and {X[j, i]} in row {j} and column {i}. Use (X + X.T) / 2 if either "
+            "will do."
+        )
+    if (X != X.T).any() or diagonal.any():
+        X = X / 2.0 + X.T / 2.0
+        np.fill_diagonal(X, 0.0)
+    return X
+
+
+def _refuse(wrong: NDArray[np.bool_], X: NDArray[np.float64], found: str, wanted: str) -> None:
+    if wrong.any():
+        i, j = map(int, np.argwhere(wrong)[0])
+        raise ValueError(
+            f"{found}: row {i}, column {j} of X is {X[i, j]}; distances must be {wanted} for "
+            'metric="precomputed".'
+        )

@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from holdfast._machine.errors import unwrap_interrupts, warn_user
 from holdfast._machine.jit import read_only
@@ -26,8 +25,12 @@ from holdfast.grid import collect_cells, place_grid
 from holdfast.grid._kernels import count_merged
 from holdfast.grid.place import Extent, bounds_of
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
-from holdfast.hierarchy.model import Locator
-from holdfast.hierarchy.replay import SplitLocator, build_plane_locator, build_split_locator
+from holdfast.hierarchy.replay import (
+    DistanceLocator,
+    SplitLocator,
+    build_plane_locator,
+    build_split_locator,
+)
 from holdfast.parameters import Settings
 from holdfast.rows.order import CellSortKey, RowOrder
 from holdfast.tree import build_tree
@@ -36,6 +39,7 @@ __all__ = ["Clustering", "cluster_and_order", "cluster_rows"]
 
 Rows = NDArray[np.float64]
 Weights = NDArray[np.float64] | None
+Keys = NDArray[np.uint64] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +71,19 @@ def cluster_and_order(
     settings: Settings,
     extent: Extent | None = None,
     shown: ProgressOption = False,
+    keys: Keys = None,
 ) -> Clustering:
-    """Build the hierarchy as `cluster_rows` does, and keep the order of the rows."""
+    """Build the hierarchy as `cluster_rows` does, and keep the order of the rows.
+
+    `keys` are the keys of rows of precomputed distances, which have no content of their own.
+    """
     if weight is not None and not weight.all():
-        return _cluster_present(X, weight, settings, extent, shown)
+        return _cluster_present(X, weight, settings, extent, shown, keys)
     with unwrap_interrupts():
         if settings.method == "tree":
             return _cluster_by_tree(X, weight, settings, extent)
         if settings.method == "medoids":
-            return _cluster_by_medoids(X, weight, settings)
+            return _cluster_by_medoids(X, weight, settings, keys)
         return _cluster_by_means(X, weight, settings, shown)
 
 
@@ -107,12 +115,12 @@ def _cluster_by_tree(
     return Clustering(hierarchy, RowOrder(cells.order, CellSortKey(grid), cells.n_merged == 0))
 
 
-def _cluster_by_medoids(X: Rows, weight: Weights, settings: Settings) -> Clustering:
+def _cluster_by_medoids(X: Rows, weight: Weights, settings: Settings, keys: Keys) -> Clustering:
     """Points -> distinct rows in the order of their keys -> centers -> hierarchy.
 
     O(s^2 d log k) time for s candidates and k centers, and O(n d) times the splits that a row sees.
     """
-    found = _locate(X, weight, settings)
+    found = _locate(X, weight, settings, keys)
     center, parent = choose_by_distance(
         found.locations,
         settings.epsilon,
@@ -121,8 +129,13 @@ def _cluster_by_medoids(X: Rows, weight: Weights, settings: Settings) -> Cluster
         found.metric,
         settings.seed,
     )
-    places = found.locations.rows[found.locations.first_rows[center]]
-    locator = build_split_locator(places, parent, found.metric, found.exponent)
+    chosen = found.locations.first_rows[center]
+    locator: SplitLocator | DistanceLocator
+    if settings.metric == "precomputed":
+        locator = DistanceLocator(chosen.astype(np.int64), parent, X.shape[1], found.exponent)
+    else:
+        places = found.locations.rows[chosen]
+        locator = build_split_locator(places, parent, found.metric, found.exponent)
     return _assemble(X, weight, found, center, parent, locator, settings)
 
 
@@ -136,15 +149,9 @@ def _cluster_by_means(
     metric = METRICS.index(settings.metric)
     table = collect_table(X, weight, settings.metric == "cosine", settings.seed)
     splits = choose_means(table, settings.epsilon, settings.max_centers, settings.seed, shown)
-    locator: Locator
-    if issparse(X):
-        from holdfast.hierarchy.sparse import build_sparse_locator
-
-        planes: Any = splits.planes
-        locator = build_sparse_locator(planes, splits.parent, X.shape[1], metric, table.exponent)
-    else:
-        points, normals = np.ascontiguousarray(np.moveaxis(np.array(splits.planes), 1, 0))
-        locator = build_plane_locator(points, normals, splits.parent, metric, table.exponent)
+    locator = build_plane_locator(
+        splits.point, splits.normal, splits.parent, metric, table.exponent
+    )
     # Both units at once: one alone may overflow where their product does not.
     unit = math.frexp(table.weight_unit)[1] - 1
     with np.errstate(over="ignore"):
@@ -175,12 +182,12 @@ class _Located:
     n_merged: int
 
 
-def _locate(X: Rows, weight: Weights, settings: Settings) -> _Located:
+def _locate(X: Rows, weight: Weights, settings: Settings, keys: Keys) -> _Located:
     """Prepare rows for the distance, merge equal ones and sort them by key."""
     metric = METRICS.index(settings.metric)
     exponent = math.frexp(float(np.abs(X).max()))[1]
     rows = prepare_rows(X, metric, exponent)
-    locations = collect_locations(rows, weight, settings.seed, metric, exponent)
+    locations = collect_locations(rows, weight, settings.seed, metric, exponent, keys)
     merged = int(count_merged(read_only(X), locations.order, locations.start).sum())
     if settings.metric != "cosine":
         _warn_of_merged(merged, "float64 can resolve if the largest value is scaled to 1")
@@ -193,7 +200,7 @@ def _assemble(
     found: _Located,
     center: NDArray[np.int64],
     parent: NDArray[np.int32],
-    locator: SplitLocator,
+    locator: SplitLocator | DistanceLocator,
     settings: Settings,
 ) -> Clustering:
     """Label all rows by replaying the splits, and compute the cost of each cut."""
@@ -218,6 +225,8 @@ def _assemble(
         locations.start,
         settings.max_centers,
     )
+    if settings.metric == "precomputed":  # rows cannot come or go without their columns
+        return Clustering(hierarchy, None)
     sort_key = HashSortKey(found.metric, found.exponent, settings.seed)
     return Clustering(hierarchy, RowOrder(locations.order, sort_key, found.n_merged == 0))
 
@@ -228,11 +237,23 @@ def _cluster_present(
     settings: Settings,
     extent: Extent | None,
     shown: ProgressOption,
+    keys: Keys,
 ) -> Clustering:
     """Cluster the rows of positive weight; label the others as by `predict`."""
     present = weight > 0.0
-    clustering = cluster_and_order(X[present], weight[present], settings, extent, shown)
-    hierarchy, numbers = clustering.hierarchy, np.flatnonzero(present)
+    numbers = np.flatnonzero(present)
+    by_distance = settings.metric == "precomputed"
+    clustering = cluster_and_order(
+        X[np.ix_(numbers, numbers)] if by_distance else X[present],
+        weight[present],
+        settings,
+        extent,
+        shown,
+        None if keys is None else keys[present],
+    )
+    hierarchy = clustering.hierarchy
+    if isinstance(hierarchy.locator, DistanceLocator):
+        hierarchy = replace(hierarchy, locator=hierarchy.locator.among(numbers, X.shape[1]))
     finest = np.empty(X.shape[0], dtype=np.int32)
     finest[present] = hierarchy.finest
     finest[~present] = hierarchy.locator.finest(X[~present])

@@ -1,8 +1,7 @@
 """Small inputs of several kinds, as many as asked for, to compare with an oracle."""
 
 import numpy as np
-
-from holdfast_paper.draws import normal
+from portable import normal
 
 FAMILIES = ("normal", "grid", "line", "repeats", "offset", "huge", "tiny")
 

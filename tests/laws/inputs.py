@@ -5,8 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-
-from holdfast_paper.draws import heavy_tail, normal
+from portable import heavy_tail, normal
 
 
 @dataclass(frozen=True, eq=False)

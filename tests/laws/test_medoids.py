@@ -137,7 +137,7 @@ def test_sample_is_large_enough_to_see_ten_percent(metric, number):
     assert ncx2.sf(chi2.isf(ALPHA, freedom), freedom, distance) > 0.999999
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", METRICS[:3])
 def test_predict_replays_the_splits(metric):
     rng = np.random.default_rng(3)
     X, new = rng.normal(size=(200, 4)), 3.0 * rng.normal(size=(100, 4))

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
-from holdfast_paper.draws import heavy_tail, normal, scales, uniform
+from portable import heavy_tail, normal, scales, uniform
 
 Random = np.random.Generator
 

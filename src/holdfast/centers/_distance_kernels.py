@@ -9,7 +9,7 @@ from holdfast._machine.jit import inner_kernel, kernel
 
 __all__ = ["assign_between", "assign_rows", "draw_candidate", "score_candidates", "split_members"]
 
-EUCLIDEAN, MANHATTAN, COSINE = 0, 1, 2
+EUCLIDEAN, MANHATTAN, COSINE, PRECOMPUTED = 0, 1, 2, 3
 ROUNDING = 2.0**-40  # relative differences below this are treated as rounding errors
 _BLOCK = 512  # members whose distances are in memory at a time
 
@@ -34,9 +34,13 @@ def distances_to(point, columns, start, stop, metric, out):
     """Distances from a point to the members ``start .. stop``, the same bits as one by one.
 
     `columns` stores the members dimension by dimension, so that the terms of one dimension are added
-    for all members at once.
+    for all members at once. Precomputed distances of the members are looked up: they are `point`.
     """
     size = stop - start
+    if metric == PRECOMPUTED:
+        for q in range(size):
+            out[q] = point[start + q]
+        return
     for q in range(size):
         out[q] = 0.0
     for j in range(columns.shape[0]):

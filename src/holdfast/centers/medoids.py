@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import share_parts
 from holdfast.centers._distance_kernels import (
+    PRECOMPUTED,
     draw_candidate,
     score_candidates,
     split_members,
@@ -37,7 +38,7 @@ __all__ = [
     "score_members",
 ]
 
-METRICS = ("euclidean", "manhattan", "cosine")
+METRICS = ("euclidean", "manhattan", "cosine", "precomputed")
 
 MAX_CANDIDATES = 4096
 """Maximum number of rows among which centers are chosen, and by which they are scored."""
@@ -122,12 +123,19 @@ def collect_locations(
     seed: int,
     metric: int = 0,
     exponent: int = 0,
+    given: NDArray[np.uint64] | None = None,
 ) -> Locations:
     """Merge identical rows and sort them by key, which depends on content and not on row order.
 
-    `rows` come from :func:`prepare_rows` with the same metric and exponent.
+    `rows` come from :func:`prepare_rows` with the same metric and exponent. Rows of distances have no
+    content of their own: their keys are given, and identical ones get the smallest of theirs.
     """
     key = _location_keys(rows, seed, metric, exponent)
+    if given is not None:
+        smallest = np.full(rows.shape[0], np.iinfo(np.uint64).max, dtype=np.uint64)
+        group = np.unique(key, return_inverse=True)[1]
+        np.minimum.at(smallest, group, given)
+        key = smallest[group]
     order = np.argsort(key, kind="stable").astype(np.int32)
     start = _starts(np.diff(key[order]) != 0)
     merged = count_merged(read_only(rows), order, start)
@@ -167,7 +175,7 @@ def choose_by_distance(
     """
     size = min(max_candidates, locations.weight.size)
     weight, key = locations.weight[:size], locations.key[:size]
-    columns = np.ascontiguousarray(locations.rows[locations.first_rows[:size]].T)
+    columns = _columns_of(locations.rows, locations.first_rows[:size], metric)
     total = float(weight.sum()) * locations.weight_unit
     rate, keys = temperature_rate(epsilon, total), round_keys(seed)
     own = np.full(size, np.inf)
@@ -204,6 +212,23 @@ def choose_by_distance(
     return center, parent
 
 
+def _columns_of(
+    rows: NDArray[np.float64], chosen: NDArray[np.integer], metric: int
+) -> NDArray[np.float64]:
+    """Take rows, dimension by dimension; of distances, those between these rows."""
+    found = rows[np.ix_(chosen, chosen)] if metric == PRECOMPUTED else rows[chosen].T
+    return np.ascontiguousarray(found)
+
+
+def _members_of(
+    columns: NDArray[np.float64], members: NDArray[np.int64], metric: int
+) -> NDArray[np.float64]:
+    """Do the same for members of columns."""
+    if metric == PRECOMPUTED:
+        return columns[np.ix_(members, members)]
+    return np.ascontiguousarray(columns[:, members])
+
+
 def _split(
     columns: NDArray[np.float64],
     weight: NDArray[np.float64],
@@ -216,7 +241,7 @@ def _split(
     moves = np.empty(members.size, dtype=np.bool_)
     distance = np.empty(members.size)
     stayed, moved = split_members(
-        np.ascontiguousarray(columns[:, members]),
+        _members_of(columns, members, metric),
         weight[members],
         own[members],
         int(np.searchsorted(members, center)),
@@ -239,7 +264,7 @@ def score_members(
     if members.size < 2:
         gain[members] = 0.0
         return
-    block = np.ascontiguousarray(columns[:, members])
+    block = _members_of(columns, members, metric)
     part_weight, part_own, part_gain = weight[members], own[members], np.empty(members.size)
     parts = 1
     if members.size * members.size * columns.shape[0] >= _THREADED:

@@ -54,11 +54,11 @@ class KMedianClusterer:
         """Whether the seed matters: always, except for the paper's tree without a random shift."""
         return bool(getattr(self.estimator, "randomized", True))
 
-    def fit(self, X: Rows, seed: int) -> Hierarchy:
-        """Build the hierarchy of the rows of `X`."""
+    def fit(self, X: Rows, seed: int, keyed_by: Rows | None = None) -> Hierarchy:
+        """Build the hierarchy of the rows of `X`; `keyed_by` identifies rows of distances."""
         most = self.estimator.max_centers if self.max_clusters is None else self.max_clusters
         model = fresh_copy(self.estimator, n_clusters=1, random_state=seed, max_centers=most)
-        hierarchy: Hierarchy = model.fit(X).hierarchy_
+        hierarchy: Hierarchy = model.fit(X, keyed_by=keyed_by).hierarchy_
         return hierarchy
 
 

@@ -15,10 +15,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_array, get_tags
 from sklearn.utils.validation import _num_samples
 
-from holdfast.clusterers.adapt import FunctionClusterer, adapt_estimator
+from holdfast.clusterers.adapt import FunctionClusterer, KMedianClusterer, adapt_estimator
 from holdfast.clusterers.protocol import Clusterer, Cuttable, Rows
+from holdfast.parameters import check_distances
+from holdfast.rows.ids import identify_rows
 
-__all__ = ["SelectingClusterer", "as_selectable", "check_rows", "hold_stages"]
+__all__ = ["SelectingClusterer", "as_selectable", "check_rows", "hold_stages", "is_pairwise"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,11 @@ class SelectingClusterer:
         """Cluster the rows with the numbers in the only column of `X`."""
         numbers = np.asarray(X)[:, 0].astype(np.int64)
         if self.pairwise:
-            return self.clusterer.fit(self.data[np.ix_(numbers, numbers)], seed)
+            distances = self.data[np.ix_(numbers, numbers)]
+            if isinstance(self.clusterer, KMedianClusterer):  # rows keep their random numbers
+                keyed_by = identify_rows(numbers, None, numbers.size)
+                return self.clusterer.fit(distances, seed, keyed_by)
+            return self.clusterer.fit(distances, seed)
         return self.clusterer.fit(_safe_indexing(self.data, numbers), seed)
 
 
@@ -75,13 +81,8 @@ def as_selectable(clusterer: Clusterer, X: Any, pairwise: bool | None) -> tuple[
         Whether `X` is a matrix of distances between rows. None asks the clusterer: its tags, and
         whether a parameter is "precomputed".
     """
-    if _is_pairwise(clusterer) if pairwise is None else pairwise:
-        distances = check_rows(X)
-        if distances.shape[0] != distances.shape[1]:
-            raise ValueError(
-                f"X must be a square matrix of distances for {clusterer.name}; got an array of "
-                f"shape {distances.shape}."
-            )
+    if is_pairwise(clusterer) if pairwise is None else pairwise:
+        distances = check_distances(check_rows(X, finite=False), square=True)
         return SelectingClusterer(clusterer, distances, pairwise=True), _row_numbers(distances)
     if _is_array(X):
         return clusterer, check_rows(X)
@@ -118,9 +119,11 @@ def hold_stages(pipeline: Any, X: Any, seed: int) -> Iterator[tuple[str, Any, An
         yield copy.steps[i][0], clone(pipeline)[i + 1 :], held
 
 
-def check_rows(X: Any) -> Rows:
+def check_rows(X: Any, finite: bool = True) -> Rows:
     """Validate `X`: finite numbers, and at least two rows so that one can be removed."""
-    rows: Rows = check_array(X, dtype="numeric", input_name="X", ensure_min_samples=2)
+    rows: Rows = check_array(
+        X, dtype="numeric", input_name="X", ensure_min_samples=2, ensure_all_finite=finite
+    )
     return rows
 
 
@@ -144,7 +147,8 @@ def _uses_names(clusterer: Clusterer) -> bool:
     return isinstance(clusterer, FunctionClusterer) or isinstance(estimator, Pipeline)
 
 
-def _is_pairwise(clusterer: Clusterer) -> bool:
+def is_pairwise(clusterer: Clusterer) -> bool:
+    """Whether a clusterer expects a matrix of distances, by its tags or parameters."""
     estimator = getattr(clusterer, "estimator", None)
     if estimator is None or not hasattr(estimator, "get_params"):
         return False

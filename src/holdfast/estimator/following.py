@@ -180,10 +180,10 @@ class FollowedModel:
         model: Any = self
         held, weight = model._held_rows()
         metric = METRICS[getattr(model.hierarchy_.locator, "metric", 0)]
-        if metric == "manhattan":
+        if metric in ("manhattan", "precomputed"):
             raise ValueError(
                 'follow supports metric="euclidean" and metric="cosine"; this model has '
-                'metric="manhattan".'
+                f'metric="{metric}".'
             )
         if metric == "cosine" and not rows.any(axis=1).all():
             raise ValueError(

@@ -29,6 +29,7 @@ from holdfast.estimator.updates import (
     held_from_record,
     record_of_held,
 )
+from holdfast.grid.cells import row_keys
 from holdfast.hierarchy.cost import distance_to_own, distances_between, k_median_cost_to
 from holdfast.hierarchy.explain import Explanation, RowExplanation, explain_clusters, explain_row
 from holdfast.hierarchy.nearest import MeansLocator
@@ -42,7 +43,7 @@ from holdfast.parameters import (
     settings_for,
 )
 from holdfast.pipeline import cluster_and_order
-from holdfast.rows.ids import check_ids
+from holdfast.rows.ids import check_ids, identify_rows
 from holdfast.rows.log import RowLog
 from holdfast.storage.model import ModelRecord, TableRecord, read_model, write_model
 from holdfast.tables.preparation import Preparation
@@ -82,9 +83,10 @@ class HierarchicalKMedian(
         - "tree" is Algorithm 2 of [LHBP25]_ on a randomly shifted grid. It is near-linear and has
           the paper's bounds on cost and movement. Its cost is higher in more than a few
           dimensions. With ``epsilon=0`` it is CLNSS [CLNSS21]_.
-    metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
+    metric : {"euclidean", "manhattan", "cosine", "precomputed"}, default="euclidean"
         The distance between rows. Means support "euclidean" and "cosine", medoids support all, and
-        the tree supports "euclidean".
+        the tree supports "euclidean". With "precomputed", `X` is a symmetric matrix of distances
+        between rows, and `predict` takes the distances of new rows to the rows of the fit.
     epsilon : float or "auto", default="auto"
         How random the choice of splits is. 0 always takes the best split; infinity ignores the
         cost. The proven bound on movement falls as epsilon grows, but the measured movement may
@@ -186,6 +188,7 @@ class HierarchicalKMedian(
         y: object = None,
         sample_weight: ArrayLike | None = None,
         ids: ArrayLike | None = None,
+        keyed_by: ArrayLike | None = None,
     ) -> Self:
         """Build the hierarchy of the rows of `X`.
 
@@ -199,7 +202,13 @@ class HierarchicalKMedian(
             the fit and is labeled as by `predict`.
         ids : array-like of shape (n_samples,), default=None
             Unique integers or strings by which `follow` finds rows again. They do not affect the
-            fit. None takes the index of a DataFrame unless it only counts rows.
+            fit, except with ``metric="precomputed"``. None takes the index of a DataFrame unless it
+            only counts rows.
+        keyed_by : array-like of shape (n_samples, n_values), default=None
+            Only for ``metric="precomputed"``: numbers that the random numbers of each row are hashed
+            from, such as the features behind the distances. The result is then that of a fit on
+            these features. None hashes ids, or positions if there are none. Pass ids or `keyed_by`
+            if rows may change places.
 
         Returns
         -------
@@ -215,7 +224,7 @@ class HierarchicalKMedian(
             before = dict(self.__dict__)
             try:
                 with unwrap_interrupts():
-                    self._fit(X, sample_weight, ids)
+                    self._fit(X, sample_weight, ids, keyed_by)
             except BaseException as error:
                 self.__dict__ = before  # nothing half-fitted remains
                 if isinstance(error, MemoryError):
@@ -223,7 +232,13 @@ class HierarchicalKMedian(
                 raise
         return self
 
-    def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None, ids: ArrayLike | None) -> None:
+    def _fit(
+        self,
+        X: ArrayLike,
+        sample_weight: ArrayLike | None,
+        ids: ArrayLike | None,
+        keyed_by: ArrayLike | None,
+    ) -> None:
         self.table_: TableRecord | None = None
         for name in FOLLOWED:
             self.__dict__.pop(name, None)
@@ -232,7 +247,8 @@ class HierarchicalKMedian(
         weight = check_weight(sample_weight, rows.shape[0])
         settings = self._settings_for(rows, weight)
         self.seed_, self.epsilon_ = settings.seed, settings.epsilon
-        clustering = cluster_and_order(rows, weight, settings, shown=self.verbose)
+        keys = self._keys_of_distances(keyed_by, rows.shape[0])
+        clustering = cluster_and_order(rows, weight, settings, shown=self.verbose, keys=keys)
         self.hierarchy_ = clustering.hierarchy
         if self.hierarchy_.n_centers < self.n_clusters:
             raise ValueError(
@@ -247,6 +263,20 @@ class HierarchicalKMedian(
         self._held = RowLog.from_fit(rows, weight, clustering.row_order)
         self._recipe = clone(self)
 
+    def _keys_of_distances(
+        self, keyed_by: ArrayLike | None, n_rows: int
+    ) -> NDArray[np.uint64] | None:
+        """Keys of rows of precomputed distances; remember what they are hashed from."""
+        if self.metric != "precomputed":
+            if keyed_by is not None:
+                raise ValueError(
+                    'keyed_by is only for metric="precomputed"; rows of features are keyed by their '
+                    f"content. Got metric={self.metric!r}."
+                )
+            return None
+        self._identity = identify_rows(self._ids, keyed_by, n_rows)
+        return row_keys(self._identity, self.seed_)
+
     def predict(
         self, X: ArrayLike, *, unknown: int | None = None, ids: ArrayLike | None = None
     ) -> NDArray[np.int32]:
@@ -260,6 +290,7 @@ class HierarchicalKMedian(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            With ``metric="precomputed"``, distances to the rows of the fit.
         unknown : int, default=None
             Label for rows that lie farther out than all rows of the fit. These are rows whose
             distance to the center of their cluster is more than `reach_` and, for the tree, rows
@@ -276,9 +307,7 @@ class HierarchicalKMedian(
         rows = self._check_rows(X)
         with lock_of(self):  # all of one state, whatever other threads do
             hierarchy, k = self.hierarchy_, self._n_features_out
-            centers, reach, metric = None, 0.0, self._fitted_metric
-            if unknown is not None:
-                centers, reach = self.cluster_centers_, self.reach_
+            reach = 0.0 if unknown is None else self.reach_
         labels = hierarchy.predict(rows, k)
         if ids is not None:
             named = check_ids(X, ids, rows.shape[0])
@@ -286,14 +315,14 @@ class HierarchicalKMedian(
             self._keep_fitted(labels, rows, named)
         contains = getattr(hierarchy.locator, "contains", None)
         outside = np.zeros(rows.shape[0], dtype=np.bool_) if contains is None else ~contains(rows)
-        if unknown is None or centers is None:
+        if unknown is None:
             if outside.any():
                 warn_user(
                     f"{np.count_nonzero(outside)} of {rows.shape[0]} rows lie outside all cells of "
                     "the tree and get label 0. Use unknown=-1 to mark such rows."
                 )
             return labels
-        distance = distance_to_own(rows, centers, labels, metric)
+        distance = self._distance_to_own(rows, labels)
         labels[outside | (distance > reach)] = unknown
         return labels
 
@@ -309,7 +338,20 @@ class HierarchicalKMedian(
         ndarray of shape (n_samples, n_clusters), dtype float64
         """
         check_is_fitted(self)
-        return distances_between(self._check_rows(X), self.cluster_centers_, self._fitted_metric)
+        return self._distances_to_centers(self._check_rows(X))
+
+    def _distances_to_centers(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self._fitted_metric == "precomputed":
+            return rows[:, self.center_indices_]
+        return distances_between(rows, self.cluster_centers_, self._fitted_metric)
+
+    def _distance_to_own(
+        self, rows: NDArray[np.float64], labels: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        if self._fitted_metric == "precomputed":
+            own: NDArray[np.float64] = rows[np.arange(labels.size), self.center_indices_[labels]]
+            return own
+        return distance_to_own(rows, self.cluster_centers_, labels, self._fitted_metric)
 
     def score(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
@@ -329,6 +371,9 @@ class HierarchicalKMedian(
         check_is_fitted(self)
         rows = self._check_rows(X)
         weight = check_weight(sample_weight, rows.shape[0])
+        if self._fitted_metric == "precomputed":
+            nearest = self._distances_to_centers(rows).min(axis=1)
+            return -float((nearest if weight is None else nearest * weight).sum())
         return -k_median_cost_to(rows, self.cluster_centers_, weight, self._fitted_metric)
 
     def explain(
@@ -355,6 +400,7 @@ class HierarchicalKMedian(
         check_is_fitted(self)
         rows, weight = self._held_rows()
         k = self._n_features_out if n_clusters is None else n_clusters
+        self._need_features("explain describes clusters by columns")
         check_integer("max_conditions", max_conditions)
         check_integer("max_rules", max_rules)
         return explain_clusters(
@@ -379,6 +425,7 @@ class HierarchicalKMedian(
             distance.
         """
         check_is_fitted(self)
+        self._need_features("explain_row names columns")
         if isinstance(row, Integral):
             rows = self.rows_[[int(row)]]
         else:
@@ -404,7 +451,7 @@ class HierarchicalKMedian(
     def reach_(self) -> float:
         """The largest distance from a row of the fit to the center of its cluster."""
         rows, weight = self._held_rows()
-        distance = distance_to_own(rows, self.cluster_centers_, self.labels_, self._fitted_metric)
+        distance = self._distance_to_own(rows, self.labels_)
         return float(distance[weight > 0.0].max())
 
     def save(self, path: str | os.PathLike[str], *, include_rows: bool = True) -> None:
@@ -490,6 +537,8 @@ class HierarchicalKMedian(
         model._bound, model._least = record.bound, record.least
         if record.rows is not None:
             model._held, model._recipe = held_from_record(record), clone(model)
+            if model.metric == "precomputed":
+                model._identity = identify_rows(record.ids, None, hierarchy.n_rows)
         if record.centers is not None:
             model.cluster_centers_ = record.centers
         if record.reach is not None:
@@ -500,6 +549,13 @@ class HierarchicalKMedian(
         """Show the diagram of scikit-learn and, below it, the hierarchy."""
         html = str(super()._repr_html_inner())
         return html + self.hierarchy_._repr_html_() if "hierarchy_" in vars(self) else html
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that precomputed distances are selected by rows and columns."""
+        tags = super().__sklearn_tags__()
+        by_distance = self.metric == "precomputed"
+        tags.input_tags.pairwise = tags.input_tags.positive_only = by_distance
+        return tags
 
     @property
     def _fitted_metric(self) -> Any:

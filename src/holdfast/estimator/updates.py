@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from holdfast._machine.hash import seed_from
 from holdfast._machine.parallel import lock_of
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy
-from holdfast.parameters import check_choices
+from holdfast.parameters import check_choices, check_distances
 from holdfast.pipeline import cluster_rows
 from holdfast.rows.capped import Cap, CappedSketch
 from holdfast.rows.log import RowLog
@@ -74,6 +75,15 @@ class computed(cached_property[T]):
             return super().__get__(instance, owner)
 
 
+def _has_features(model: Any) -> bool:
+    if model.metric == "precomputed":
+        raise AttributeError(
+            'Rows of distances cannot be added or removed without their columns: metric="precomputed" '
+            "has neither partial_fit nor forget. Fit again."
+        )
+    return True
+
+
 class ChangingRows:
     """Mixin for an estimator whose rows can be added and removed.
 
@@ -91,6 +101,7 @@ class ChangingRows:
     _held: HeldRows
     _recipe: Any
 
+    @available_if(_has_features)  # type: ignore[untyped-decorator]  # sklearn is untyped
     def partial_fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -113,6 +124,7 @@ class ChangingRows:
         """
         return self._change(X, sample_weight, adding=True)
 
+    @available_if(_has_features)  # type: ignore[untyped-decorator]  # sklearn is untyped
     def forget(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Remove rows.
 
@@ -197,6 +209,7 @@ class ChangingRows:
         if table is not None and table.preparation.inputs is not None and hasattr(X, "columns"):
             return self._prepare_frame(X, table.preparation)
         gaps = table is not None and table.preparation.fill is not None
+        by_distance = self._by_distance(reset)
         try:
             # scikit-learn sums all values; the sum may overflow even if each value is finite.
             with np.errstate(invalid="ignore"):
@@ -213,6 +226,8 @@ class ChangingRows:
                 "X has an integer too large for float64; X must be finite numbers. Rescale X."
             ) from None
         except ValueError as error:
+            if by_distance and str(error).startswith("Input X contains"):
+                check_distances(np.asarray(X, dtype=np.float64), square=False)  # says where
             if not str(error).startswith("could not convert string"):
                 raise
             raise ValueError(
@@ -220,7 +235,22 @@ class ChangingRows:
             ) from None
         if not rows.dtype.isnative:  # scikit-learn leaves the byte order of a frame as it is
             rows = rows.astype(rows.dtype.newbyteorder("="))
+        if by_distance:
+            return check_distances(rows, square=reset)
         return rows if table is None else self._apply(rows, table.preparation)
+
+    def _by_distance(self, reset: bool) -> bool:
+        """Whether rows are precomputed distances: those of the next fit, or of this model."""
+        model: Any = self
+        if reset or "hierarchy_" not in vars(self):
+            return bool(model.metric == "precomputed" and model.method == "medoids")
+        return bool(model._fitted_metric == "precomputed")
+
+    def _need_features(self, why: str) -> None:
+        if self._by_distance(reset=False):
+            raise ValueError(
+                f'{why[0].upper()}{why[1:]}; this model has metric="precomputed". Fit it to features.'
+            )
 
     def _prepare_frame(self, X: Any, preparation: Preparation) -> NDArray[np.float64]:
         """Prepare a mixed table: columns are found by name."""

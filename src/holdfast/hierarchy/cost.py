@@ -110,7 +110,12 @@ def estimate_cost(
     return float(cost * (weight.sum() / sampled))
 
 
-def k_median_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def k_median_cost(
+    X: ArrayLike,
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    metric: Literal["euclidean", "precomputed"] = "euclidean",
+) -> float:
     """Compute the k-median cost of a clustering, with the best medoid of each cluster as center.
 
     The medoid of a cluster is its row with the smallest sum of Euclidean distances to the others,
@@ -118,14 +123,14 @@ def k_median_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | No
     cluster of s rows takes about s^1.5 distances in few dimensions and s^2 in the worst case. An
     n x n matrix is never in memory.
 
-
     Parameters
     ----------
-    X : array-like of shape (n, n_features)
+    X : array-like of shape (n, n_features), or (n, n) of precomputed distances
     labels : array-like of shape (n,)
         Integers or strings.
     sample_weight : array-like of shape (n,), default=None
         Non-negative. A row of weight 0 is ignored.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
 
     Returns
     -------
@@ -149,14 +154,17 @@ def k_median_cost(X: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | No
         )
     given = np.ones(rows.shape[0]) if sample_weight is None else sample_weight
     counts = np.asarray(given, dtype=np.float64)
-    present = counts > 0.0
+    present = np.flatnonzero(counts > 0.0)
+    if metric == "precomputed":
+        rows = rows[:, present]
     rows, names, counts = rows[present], names[present], counts[present]
     codes = np.unique(names, return_inverse=True)[1]
     order = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes))[:-1]
-    return sum(
-        (_medoid_cost(rows[chosen], counts[chosen]) for chosen in np.split(order, ends)), start=0.0
-    )
+    clusters = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+    if metric == "precomputed":
+        sums = (rows[np.ix_(chosen, chosen)] @ counts[chosen] for chosen in clusters)
+        return float(sum(each.min(initial=np.inf) for each in sums)) if present.size else 0.0
+    return sum((_medoid_cost(rows[chosen], counts[chosen]) for chosen in clusters), start=0.0)
 
 
 def _medoid_cost(rows: Rows, weight: NDArray[np.float64]) -> float:

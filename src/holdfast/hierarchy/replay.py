@@ -6,18 +6,26 @@ Splits between means are planes. Early files store them as pairs of points that 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import share_parts
-from holdfast.centers._distance_kernels import COSINE, assign_between, assign_rows, unit_rows
+from holdfast.centers._distance_kernels import (
+    COSINE,
+    PRECOMPUTED,
+    assign_between,
+    assign_rows,
+    unit_rows,
+)
 from holdfast.centers._means_kernels import locate_by_planes
 from holdfast.centers.medoids import METRICS, prepare_rows
 
 __all__ = [
+    "DistanceLocator",
     "PlaneLocator",
     "SplitLocator",
     "SplitPlane",
@@ -150,6 +158,76 @@ def build_split_locator(
 ) -> SplitLocator:
     """Sort the splits by the cluster that they split."""
     return SplitLocator(centers, *_sort_children(parent), metric, exponent, rivals)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceLocator:
+    """The splits of a hierarchy of precomputed distances.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_centers,), dtype int64
+        The column of each center: rows of the fit and columns have the same order.
+    parent : ndarray of shape (n_centers,), dtype int32
+        The cluster that each center splits; -1 for the first.
+    n_features : int
+        Number of rows of the fit.
+    exponent : int
+        Distances are multiplied by ``2**-exponent``.
+    """
+
+    columns: NDArray[np.int64]
+    parent: NDArray[np.int32]
+    n_features: int
+    exponent: int
+    metric: int = PRECOMPUTED
+
+    def first(self, k: int) -> "DistanceLocator":
+        """Keep the first k centers: the locator of a hierarchy that stops there."""
+        return replace(self, columns=self.columns[:k], parent=self.parent[:k])
+
+    def among(self, numbers: NDArray[np.int64], n_features: int) -> "DistanceLocator":
+        """Do the same where the rows of the fit have these numbers among more rows."""
+        return replace(self, columns=numbers[self.columns], n_features=n_features)
+
+    def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Find the last cluster that each row moves to."""
+        return self._move(np.ldexp(X[:, self.columns], -self.exponent))[0]
+
+    def replay(
+        self, rows: NDArray[np.float64], weight: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Labels of prepared rows, and the nested cost after each center, as in `SplitLocator`."""
+        label, moves = self._move(rows[:, self.columns])
+        k, count = self.parent.size, weight.astype(np.int64).astype(object)
+        units = _to_units(rows[np.arange(label.size), self.columns[label]])
+        totals = [int((count * units).sum()), *(0 for _ in range(k - 1))]
+        for t, (moved, before, after) in enumerate(moves, start=1):
+            totals[t] = int((count[moved] * (_to_units(before) - _to_units(after))).sum())
+        costs = np.cumsum(np.array([totals[0], *totals[:0:-1]], dtype=object))[::-1]
+        return label, np.ldexp(costs.astype(np.float64), -61)
+
+    def _move(self, distances: NDArray[np.float64]) -> tuple[NDArray[np.int32], list[Any]]:
+        """Labels; and for each split the rows that move, their distances before and after."""
+        members = [np.arange(distances.shape[0])]
+        moves: list[Any] = []
+        for t in range(1, self.parent.size):
+            here, p = members[self.parent[t]], self.parent[t]
+            before, after = distances[here, p], distances[here, t]
+            moved = after < before
+            moves.append((here[moved], before[moved], after[moved]))
+            members.append(here[moved])
+            members[p] = here[~moved]
+        label = np.empty(distances.shape[0], dtype=np.int32)
+        for t, rows in enumerate(members):
+            label[rows] = t
+        return label, moves
+
+
+def _to_units(distance: NDArray[np.float64]) -> NDArray[Any]:
+    """Distances of at most 1 in units of 2^-61, as integers; at least one unit if not 0."""
+    units = np.floor(np.ldexp(distance, 61) + 0.5)
+    return np.where(distance > 0.0, np.maximum(units, 1.0), 0.0).astype(np.int64).astype(object)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import repeat
 from numbers import Integral
 from typing import Any
@@ -69,6 +70,32 @@ def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None
             "row of each."
         )
     return found
+
+
+def identify_rows(ids: NDArray[Any] | None, keyed_by: Any, n_rows: int) -> NDArray[np.float64]:
+    """Numbers that identify rows of distances, which have no content of their own.
+
+    These are the values of `keyed_by`, or else ids, or else positions, in halves of 32 bits.
+    """
+    if keyed_by is not None:
+        from sklearn.utils import check_array
+
+        values: NDArray[np.float64] = check_array(
+            keyed_by, dtype=np.float64, input_name="keyed_by", order="C"
+        )
+        if values.shape[0] != n_rows:
+            raise ValueError(
+                f"keyed_by must have one row for each of the {n_rows} rows of X; got "
+                f"{values.shape[0]}."
+            )
+        return values
+    known: NDArray[Any] = np.arange(n_rows) if ids is None else ids
+    if known.dtype == object:
+        digests = (blake2b(str(name).encode(), digest_size=8).digest() for name in known)
+        known = np.frombuffer(b"".join(digests), dtype="<i8")
+    numbers = known.astype(np.int64).view(np.uint64)
+    halves = (numbers >> np.uint64(32), numbers & np.uint64(0xFFFFFFFF))
+    return np.column_stack(halves).astype(np.float64)
 
 
 def normal_ids(array: NDArray[Any]) -> NDArray[Any]:

@@ -88,6 +88,7 @@ def membership(
     k = model.n_clusters if n_clusters is None else n_clusters
     reference = model.hierarchy_.cut(k)
     asked = rows if X is None else model._check_rows(X)
+    by_distance = model._fitted_metric == "precomputed"
     refits = _Refits(
         model, rows, weight, reference, int(k), Delete(delete), seed_from(random_state)
     )
@@ -95,15 +96,19 @@ def membership(
     looked_up = fitted if X is None else np.empty((trials, asked.shape[0]), dtype=np.int64)
     with Progress(progress, trials, "fits") as shown:
         for trial in range(trials):
-            hierarchy, names = refits.run(trial)
-            fitted[trial] = names[hierarchy.predict(rows, int(k))]
+            hierarchy, names, kept = refits.run(trial)
+            columns = kept if by_distance else slice(None)
+            fitted[trial] = names[hierarchy.predict(rows[:, columns], int(k))]
             if X is not None:
-                looked_up[trial] = names[hierarchy.predict(asked, int(k))]
+                looked_up[trial] = names[hierarchy.predict(asked[:, columns], int(k))]
             shown.advance()
     own = reference if X is None else model.hierarchy_.predict(asked, int(k))
     certainty = _calibrate(fitted, int(k))
-    distances = distances_between(
-        asked, rows[model.hierarchy_.center_indices[:k]], model._fitted_metric
+    centers = model.hierarchy_.center_indices[:k]
+    distances = (
+        asked[:, centers]
+        if by_distance
+        else distances_between(asked, rows[centers], model._fitted_metric)
     )
     return _probabilities(looked_up, own.astype(np.int64), certainty, distances)
 
@@ -120,8 +125,8 @@ class _Refits:
     change: Delete
     seed: int
 
-    def run(self, trial: int) -> tuple[Any, Counts]:
-        """Refit; return the hierarchy, and the cluster of the model for each of its clusters."""
+    def run(self, trial: int) -> tuple[Any, Counts, Counts]:
+        """Refit; return the hierarchy, the model's cluster for each of its own, and the rows kept."""
         rng = keyed_generator(self.seed, f"membership: {self.change.name}", trial)
         numbers = np.arange(self.rows.shape[0], dtype=np.int64)[:, None]
         self.change.check(numbers.size, 0)
@@ -130,12 +135,17 @@ class _Refits:
         again = clone(self.model).set_params(
             n_clusters=self.k, max_centers=self.k, random_state=self.model.seed_
         )
-        hierarchy = again.fit(self.rows[kept], sample_weight=weight).hierarchy_
+        if self.model._fitted_metric == "precomputed":
+            distances, identity = self.rows[np.ix_(kept, kept)], self.model._identity[kept]
+            again.fit(distances, sample_weight=weight, keyed_by=identity)
+        else:
+            again.fit(self.rows[kept], sample_weight=weight)
+        hierarchy = again.hierarchy_
         after = encode_labels(hierarchy.cut(self.k))
         match = match_labels_of(encode_labels(self.reference[kept]), after)[1]
         names = np.arange(self.k)
         names[match.after] = match.before
-        return hierarchy, names
+        return hierarchy, names, kept
 
 
 def _agreement(labels: Counts, k: int) -> Counts:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.clusterers.adapt import KMedianClusterer, as_clusterer
-from holdfast.clusterers.data import hold_stages
+from holdfast.clusterers.data import hold_stages, is_pairwise
 from holdfast.clusterers.protocol import Rows
 from holdfast.hierarchy.cost import k_median_cost
 from holdfast.stability.measures import check_measure
@@ -444,21 +444,27 @@ def cost_by_seed(
     adapted = as_clusterer(clusterer, max_clusters=max(ks))
     used = seeds if adapted.randomized else seeds[:1]
     costs = np.empty((len(seeds), len(ks)))
+    by_distance = is_pairwise(adapted)
     with limit_threads():
         for i, seed in enumerate(used):
             fitted = adapted.fit(X, seed)
             known: dict[bytes, float] = {}  # nested cuts have most clusters in common
-            costs[i:] = [_cost_of_cut(X, np.asarray(fitted.cut(k)), known) for k in ks]
+            cuts = [np.asarray(fitted.cut(k)) for k in ks]
+            costs[i:] = [_cost_of_cut(X, cut, known, by_distance) for cut in cuts]
     return costs
 
 
-def _cost_of_cut(X: Rows, labels: NDArray[Any], known: dict[bytes, float]) -> float:
+def _cost_of_cut(
+    X: Rows, labels: NDArray[Any], known: dict[bytes, float], by_distance: bool
+) -> float:
     codes = np.unique(labels, return_inverse=True)[1]
     order = np.argsort(codes, kind="stable")
     total = 0.0
     for members in np.split(order, np.cumsum(np.bincount(codes))[:-1]):
         key = members.tobytes()
         if key not in known:
-            known[key] = k_median_cost(X[members], np.zeros(members.size, dtype=np.int64))
+            rows = X[np.ix_(members, members)] if by_distance else X[members]
+            metric: Any = "precomputed" if by_distance else "euclidean"
+            known[key] = k_median_cost(rows, np.zeros(members.size), metric=metric)
         total += known[key]
     return total

@@ -14,6 +14,7 @@ from holdfast.hierarchy.locate import CellLocator
 from holdfast.hierarchy.model import Hierarchy, Locator, Naming
 from holdfast.hierarchy.nearest import MeansLocator
 from holdfast.hierarchy.replay import (
+    DistanceLocator,
     PlaneLocator,
     SplitLocator,
     build_plane_locator,
@@ -36,6 +37,7 @@ _KINDS = {
     "splits": _SPLIT_ARRAYS,
     "planes": _PLANE_ARRAYS,
     "means": _MEANS_ARRAYS,
+    "distances": set(),
 }
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -87,6 +89,9 @@ def _locator_to_arrays(locator: Locator) -> tuple[dict[str, Any], dict[str, NDAr
         arrays |= {"planes.points": locator.points, "planes.normals": locator.normals}
         metric = METRICS[locator.metric]
         return {"locator": "planes", "metric": metric, "exponent": locator.exponent}, arrays
+    if isinstance(locator, DistanceLocator):  # its columns are the rows of the centers
+        size, exponent = locator.columns.size, locator.exponent
+        return {"locator": "distances", "centers": size, "exponent": exponent}, arrays
     if not isinstance(locator, CellLocator):
         raise TypeError(
             f"Only hierarchies that holdfast fitted can be saved; got one with a locator of type "
@@ -156,6 +161,13 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
         locator = _planes_from(metadata, arrays, parent)
     elif kind == "means":
         locator = _means_from(metadata, arrays, parent)
+    elif kind == "distances":
+        size, exponent = metadata.get("centers"), metadata.get("exponent")
+        if type(size) is not int or not 1 <= size <= n_centers:
+            raise ValueError("the number of centers is out of range")
+        if type(exponent) is not int or exponent not in _EXPONENTS:
+            raise ValueError("the exponent of the distances is out of range")
+        locator = DistanceLocator(center_indices[:size], parent[:size], n_rows, exponent)
     else:
         locator = _splits_from(metadata, arrays, parent)
     return Hierarchy(
@@ -279,8 +291,8 @@ def _planes_from(
 
 def _metric_from(metadata: Mapping[str, Any]) -> tuple[int, int]:
     metric, exponent = metadata.get("metric"), metadata.get("exponent")
-    if metric not in METRICS:
-        raise ValueError(f"the metric must be one of {list(METRICS)}")
+    if metric not in METRICS[:-1]:  # precomputed distances have a locator of their own
+        raise ValueError(f"the metric must be one of {list(METRICS[:-1])}")
     if type(exponent) is not int or exponent not in _EXPONENTS:
         raise ValueError("the exponent of the centers is out of range")
     return METRICS.index(metric), exponent

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.centers.medoids import METRICS
 from holdfast.hierarchy import Hierarchy
 from holdfast.rows.ids import Left, check_unique, pack_ids, unpack_ids
 from holdfast.storage.archive import DamagedFile, read_archive, write_archive
@@ -322,8 +323,8 @@ def _check_parameters(record: Mapping[str, Any], hierarchy: Hierarchy) -> dict[s
         raise ValueError("its epsilon is not a non-negative number")
     if record["method"] not in _OLD_COSTS.values():
         raise ValueError("its method is not means, medoids or tree")
-    if record["metric"] not in ("euclidean", "manhattan", "cosine"):
-        raise ValueError("its metric is not euclidean, manhattan or cosine")
+    if record["metric"] not in METRICS:
+        raise ValueError(f"its metric is not one of {', '.join(METRICS)}")
     if type(record["seed"]) is not int or not 0 <= record["seed"] < 1 << 64:
         raise ValueError("its seed is not a 64-bit integer")
     most, count = record["max_centers"], record["n_clusters"]
