@@ -18,6 +18,8 @@ from inputs import GROUPS, scale_size
 from report import Row
 from tasks import HERE, Group, Numbers, Results, Settings, Task, run_python
 
+from holdfast_paper.draws import normal, uniform
+
 SIZES = (5e5, 5e6, 5e7)
 CAPPED_ROWS = 5e6
 CAPS = (1 << 21, 1 << 18)
@@ -115,7 +117,7 @@ def measure_stages(path: Path, labels: Path) -> dict[str, float]:
     from holdfast.chunks import write_labels
     from holdfast.tables.chunks import open_source
 
-    few = np.random.default_rng(0).standard_normal((20_000, 3))
+    few = normal(np.random.default_rng(0), (20_000, 3))
     warm = fit_chunks(HierarchicalKMedian(CLUSTERS, method="tree"), [few], max_cells=1000)
     list(predict_chunks(warm, [few]))
     start = time.perf_counter()
@@ -160,13 +162,13 @@ def generate_parquet(path: Path, n: int, d: int = 3) -> None:
     import pyarrow.parquet as pq
 
     generator = np.random.default_rng([d, n])
-    centers = generator.uniform(-10.0, 10.0, size=(GROUPS, d))
+    centers = uniform(generator, -10.0, 10.0, (GROUPS, d))
     schema = pa.schema([(f"x{j}", pa.float64()) for j in range(d)])
     part = path.with_suffix(".part")
     with pq.ParquetWriter(part, schema, use_dictionary=False, compression="none") as writer:
         for start in range(0, n, PART):
             size = min(PART, n - start)
-            rows = generator.standard_normal((size, d))
+            rows = normal(generator, (size, d))
             rows += centers[generator.integers(GROUPS, size=size)]
             writer.write_batch(pa.record_batch(list(rows.T.copy()), schema=schema))
     part.replace(path)

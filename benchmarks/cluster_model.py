@@ -19,6 +19,8 @@ import numpy as np
 from inputs import Rows, make_rows
 from tasks import HERE, run_python
 
+from holdfast_paper.draws import normal
+
 FAN_IN = 4
 BANDWIDTH = 1e9  # bytes a second into a worker
 PARTS = (4, 2, 1)  # memory is measured at a quarter, a half and all of the rows
@@ -145,7 +147,7 @@ def measure_role(role: str, files: list[str]) -> None:
 
     from holdfast.rows.capped import Cap, CappedSketch
 
-    few = np.random.default_rng(0).standard_normal((5000, 3))
+    few = normal(np.random.default_rng(0), (5000, 3))
     small = CappedSketch.empty(Cap(1000, 0), 3).add_rows(few, np.ones(5000, dtype=np.int64))
     play_role(role, [small] * len(files))
     play_role(role, [pickle.loads(Path(file).read_bytes()) for file in files])

@@ -6,10 +6,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast_paper.draws import heavy_tail, normal, uniform
+
 GROUPS = 8
 UNIT_GROUPS = 60
 UNIT_NOISE = 0.6
-_KINDS = {"gaussian": "", "cauchy": ", heavy-tailed (Cauchy)", "unit": " unit rows"}
+_KINDS = {"gaussian": "", "heavy": ", heavy-tailed", "unit": " unit rows"}
 _CHUNK = 1 << 16  # rows made at a time, so that no second array of full size raises the peak memory
 
 
@@ -17,13 +19,13 @@ _CHUNK = 1 << 16  # rows made at a time, so that no second array of full size ra
 class Rows:
     """Which rows.
 
-    ``gaussian`` is eight round groups, ``cauchy`` has heavy tails, ``unit`` is sixty groups of rows
+    ``gaussian`` is eight round groups, ``heavy`` has the tails of a Cauchy distribution, ``unit`` is sixty groups of rows
     of length 1, like embeddings.
     """
 
     n: int
     d: int = 3
-    kind: Literal["gaussian", "cauchy", "unit"] = "gaussian"
+    kind: Literal["gaussian", "heavy", "unit"] = "gaussian"
 
     @property
     def title(self) -> str:
@@ -35,14 +37,14 @@ def make_rows(rows: Rows) -> NDArray[np.float64]:
     generator = np.random.default_rng([rows.d, rows.n])
     if rows.kind == "unit":
         return make_embeddings(rows.n, rows.d, generator)
-    centers = generator.uniform(-10.0, 10.0, size=(GROUPS, rows.d))
+    centers = uniform(generator, -10.0, 10.0, (GROUPS, rows.d))
     X = np.empty((rows.n, rows.d))
     for start in range(0, rows.n, _CHUNK):
         part = X[start : start + _CHUNK]
-        if rows.kind == "cauchy":
-            part[:] = generator.standard_cauchy(part.shape)
+        if rows.kind == "heavy":
+            part[:] = heavy_tail(generator, part.shape)
         else:
-            generator.standard_normal(out=part)
+            part[:] = normal(generator, part.shape)
             part += centers[generator.integers(GROUPS, size=part.shape[0])]
     return X
 
@@ -52,15 +54,14 @@ def make_embeddings(n: int, d: int, generator: np.random.Generator) -> NDArray[n
 
     A row is its group's direction plus noise in all directions, `UNIT_NOISE` of its length.
     """
-    centers = generator.standard_normal((UNIT_GROUPS, d))
+    centers = normal(generator, (UNIT_GROUPS, d))
     centers /= np.sqrt((centers**2).sum(axis=1))[:, None]
-    sizes = generator.uniform(0.2, 1.0, size=UNIT_GROUPS)
+    sizes = uniform(generator, 0.2, 1.0, UNIT_GROUPS)
     group = generator.choice(UNIT_GROUPS, size=n, p=sizes / sizes.sum())
     X = np.empty((n, d))
     for start in range(0, n, _CHUNK):
         part = X[start : start + _CHUNK]
-        generator.standard_normal(out=part)
-        part *= UNIT_NOISE / np.sqrt(d)
+        part[:] = UNIT_NOISE / np.sqrt(d) * normal(generator, part.shape)
         part += centers[group[start : start + _CHUNK]]
         part /= np.sqrt((part**2).sum(axis=1))[:, None]
     return X

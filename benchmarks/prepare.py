@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from holdfast import HierarchicalKMedian, TablePreparer
+from holdfast_paper.draws import normal
 
 N_ROWS = 1_000_000
 
@@ -17,7 +18,7 @@ N_ROWS = 1_000_000
 def make_table() -> pd.DataFrame:
     """Twenty columns: numbers, counts, categories, text, truth values, dates; some gaps."""
     rng = np.random.default_rng(0)
-    columns = {f"x{j}": rng.normal(size=N_ROWS) * (j + 1) for j in range(10)}
+    columns = {f"x{j}": normal(rng, N_ROWS) * (j + 1) for j in range(10)}
     columns |= {f"i{j}": rng.integers(0, 1000, N_ROWS) for j in range(4)}
     for j in range(2):
         codes = rng.integers(0, 6, N_ROWS)

@@ -140,7 +140,7 @@ def _pair_shapes(settings: Settings) -> list[tuple[Fit, Fit]]:
     with about the square of n there, which would make 1e6 rows most of an hour, or many hours.
     """
     n = scale_size(MILLION, settings.scale)
-    shapes = [Rows(n, 2), Rows(n, 3, "cauchy"), Rows(n, 10), Rows(n, 50)]
+    shapes = [Rows(n, 2), Rows(n, 3, "heavy"), Rows(n, 10), Rows(n, 50)]
     return [
         (fit_tree(rows), fit_genie(rows) if rows.d <= 3 else fit_bisecting(rows)) for rows in shapes
     ]

@@ -151,7 +151,7 @@ def test_table_of_all_groups_follows_from_the_figures(tmp_path: Path):
         "1,000,000 x 50, whole hierarchy",
         "1,000,000 x 3, whole hierarchy, epsilon 0.1",
         "1,000,000 x 3, whole hierarchy, epsilon 10",
-        "1,000,000 x 3, heavy-tailed (Cauchy), whole hierarchy",
+        "1,000,000 x 3, heavy-tailed, whole hierarchy",
         "10,000,000 x 3, tree, 1,000 centers",
     ):
         assert what in shown

@@ -9,13 +9,20 @@ import ast
 from pathlib import Path
 
 import numpy as np
-import portable
 import pytest
+
+from holdfast_paper import draws
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "src" / "holdfast"
 TESTS = ROOT / "tests"
 
+# Made-up rows of no benchmark and no experiment come from such draws, but for those of:
+DRAWN = {
+    "benchmarks/clusterers.py": "the paper's algorithm as it stands there, for a peer",
+    "benchmarks/frontier/choose.py": "settings are compared on its tables; they judge nothing",
+    "benchmarks/scales.py": "rules for scales are compared on its tables; they judge nothing",
+}
 # Each may use them, for a reason: none decides a center or a label.
 ALLOWED = {
     "hierarchy/cost.py": "sums up the costs of given centers and labels",
@@ -27,9 +34,15 @@ ALLOWED = {
     "stability/result.py": "standard errors",
     "stability/selection.py": "the values of epsilon that are tried",
 }
-# What digests, golden files and comparisons between processes are made of.
+# What digests, golden files, comparisons between processes and recorded results are made of.
 INPUTS = [
-    "portable.py",
+    "../src/holdfast_paper/draws.py",
+    "../src/holdfast_paper/instances.py",
+    "../src/holdfast_paper/plan.py",
+    "../benchmarks/inputs.py",
+    "../benchmarks/drift/planted.py",
+    "../benchmarks/drift/year.py",
+    "../benchmarks/frontier/data.py",
     "distributed/on_cluster.py",
     "laws/configurations.py",
     "laws/digests.py",
@@ -55,7 +68,10 @@ DRAWS = {
     "standard_cauchy", "standard_exponential", "standard_gamma", "standard_normal", "standard_t",
     "triangular", "uniform", "vonmises", "wald", "weibull",
 }  # fmt: skip
-MADE = {"make_blobs", "make_classification", "make_circles", "make_moons", "make_swiss_roll"}
+MADE = {
+    "make_blobs", "make_classification", "make_circles", "make_moons", "make_regression",
+    "make_swiss_roll",
+}  # fmt: skip
 
 
 def is_exact_power(node: ast.BinOp) -> bool:
@@ -109,6 +125,19 @@ def test_every_exception_is_still_needed():
     assert [name for name in ALLOWED if not unportable((LIBRARY / name).read_text())] == []
 
 
+def draws_in(source: str) -> list[str]:
+    return [found for found in unportable(source) if found.partition(": ")[2] in DRAWS | MADE]
+
+
+def test_recorded_results_come_from_portable_draws():
+    found = {}
+    for folder in ("src/holdfast_paper", "benchmarks"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if lines := draws_in(path.read_text()):
+                found[path.relative_to(ROOT).as_posix()] = lines
+    assert sorted(found) == sorted(DRAWN), found
+
+
 @pytest.mark.parametrize("name", INPUTS)
 def test_inputs_of_comparisons_are_the_same_everywhere(name: str):
     assert unportable((TESTS / name).read_text()) == []
@@ -160,19 +189,27 @@ def test_what_does_not_is_allowed(line: str):
 def test_draws_have_their_law(make):
     """n = 40,000: the bounds are eight standard errors wide."""
     rng, n = make(0), 40_000
-    normal = portable.normal(rng, (n, 1))
+    normal = draws.normal(rng, (n, 1))
     assert normal.shape == (n, 1)
     assert abs(normal.mean()) < 0.04
     assert abs((normal**2).mean() - 1.0) < 0.06
     assert abs(np.mean(np.abs(normal) < 1.0) - 0.6827) < 0.02
-    heavy = np.abs(portable.heavy_tail(rng, n))
+    heavy = np.abs(draws.heavy_tail(rng, n))
     for far in (10.0, 100.0):
         assert abs(np.mean(heavy > far) * far - 1.0) < 8.0 * (far / n) ** 0.5
-    sizes = np.frexp(portable.scales(rng, -5, 5, n))[1]
+    student = np.abs(draws.student_2(rng, n))  # P(|t| > x) = 1 - x / sqrt(2 + x^2)
+    for far in (1.0, 5.0):
+        expected = 1.0 - far / (2.0 + far * far) ** 0.5
+        assert abs(np.mean(student > far) - expected) < 8.0 * (expected / n) ** 0.5
+    along = np.array([draws.direction(rng, 3) for _ in range(n // 4)])
+    np.testing.assert_allclose((along**2).sum(axis=1), 1.0, rtol=1e-12)
+    assert np.abs(along.mean(axis=0)).max() < 8.0 / (3.0 * n / 4) ** 0.5
+    assert abs(np.mean(along[:, 2] > 0.5) - 0.25) < 8.0 * (0.1875 / (n / 4)) ** 0.5
+    sizes = np.frexp(draws.scales(rng, -5, 5, n))[1]
     assert (np.unique(sizes, return_counts=True)[1] > 0.09 * n).all()
     assert sizes.min() == -4
     assert sizes.max() == 5
-    assert isinstance(float(portable.scales(rng, -5, 5)), float)
-    between = portable.uniform(rng, 3.0, 4.0, n)
+    assert isinstance(float(draws.scales(rng, -5, 5)), float)
+    between = draws.uniform(rng, 3.0, 4.0, n)
     assert 3.0 <= between.min() < 3.01
     assert 3.99 < between.max() <= 4.0

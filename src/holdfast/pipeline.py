@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from holdfast._machine.errors import unwrap_interrupts, warn_user
 from holdfast._machine.jit import read_only
@@ -25,6 +26,7 @@ from holdfast.grid import collect_cells, place_grid
 from holdfast.grid._kernels import count_merged
 from holdfast.grid.place import Extent, bounds_of
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
+from holdfast.hierarchy.model import Locator
 from holdfast.hierarchy.replay import (
     DistanceLocator,
     SplitLocator,
@@ -149,9 +151,15 @@ def _cluster_by_means(
     metric = METRICS.index(settings.metric)
     table = collect_table(X, weight, settings.metric == "cosine", settings.seed)
     splits = choose_means(table, settings.epsilon, settings.max_centers, settings.seed, shown)
-    locator = build_plane_locator(
-        splits.point, splits.normal, splits.parent, metric, table.exponent
-    )
+    locator: Locator
+    if issparse(X):
+        from holdfast.hierarchy.sparse import build_sparse_locator
+
+        planes: Any = splits.planes
+        locator = build_sparse_locator(planes, splits.parent, X.shape[1], metric, table.exponent)
+    else:
+        points, normals = np.ascontiguousarray(np.moveaxis(np.array(splits.planes), 1, 0))
+        locator = build_plane_locator(points, normals, splits.parent, metric, table.exponent)
     # Both units at once: one alone may overflow where their product does not.
     unit = math.frexp(table.weight_unit)[1] - 1
     with np.errstate(over="ignore"):

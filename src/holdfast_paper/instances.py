@@ -4,7 +4,6 @@ On the growing line (Lemma 4.1) and on the CLNSS instance (Lemma 4.2), deleting 
 fraction of all rows; on well-clusterable rows single linkage is stable (last appendix).
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,12 +16,14 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import cdist
 
 from holdfast._machine.hash import seed_from
+from holdfast_paper.draws import direction, normal, uniform
 
 __all__ = [
     "BoxedRows",
     "ClusteredRows",
     "make_clnss_instance",
     "make_growing_line",
+    "make_regression_rows",
     "make_well_clusterable",
 ]
 
@@ -98,11 +99,10 @@ def make_growing_line(n_rows: int, *, n_features: int = 8, random_state: Any = 0
     """
     _check_count("n_rows", n_rows)
     _check_count("n_features", n_features)
-    direction = np.random.default_rng(seed_from(random_state)).normal(size=n_features)
-    direction /= math.sqrt(math.fsum(direction**2))  # no BLAS: the same on every processor
+    along = direction(np.random.default_rng(seed_from(random_state)), n_features)
     gaps = 1.0 + np.arange(n_rows) / n_rows
     gaps[0] = 0.0  # the first row is the origin
-    return np.outer(np.cumsum(gaps), direction)
+    return np.outer(np.cumsum(gaps), along)
 
 
 def make_clnss_instance(
@@ -147,8 +147,35 @@ def make_clnss_instance(
         raise ValueError(f"noise must be from 0 to 0.1; got {noise!r}.")
     rng = np.random.default_rng(seed_from(random_state))
     groups = np.repeat(_CLNSS_GROUPS, group_size, axis=0)
-    groups += rng.normal(scale=noise, size=groups.shape)
+    groups += noise * normal(rng, groups.shape)
     return BoxedRows(np.concatenate((_CLNSS_CORNERS, groups)), (np.zeros(2), _CLNSS_SIDE))
+
+
+def make_regression_rows(n_rows: int, *, random_state: Any = 0) -> Rows:
+    """Three independent, standardized, normal columns: the regression data of [LHBP25]_.
+
+    The paper takes the columns of scikit-learn's ``make_regression``, which are normal draws.
+
+    Parameters
+    ----------
+    n_rows : int
+        At least 1.
+    random_state : int, RandomState, Generator or None, default=0
+
+    Returns
+    -------
+    ndarray of shape (n_rows, 3), dtype float64
+
+    References
+    ----------
+    .. [LHBP25] Li, He, Bai, Peng. Average Sensitivity of Hierarchical k-Median Clustering.
+       ICML 2025.
+    """
+    _check_count("n_rows", n_rows)
+    rows = normal(np.random.default_rng(seed_from(random_state)), (n_rows, 3))
+    spread = rows.std(axis=0)
+    scaled: Rows = (rows - rows.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    return scaled
 
 
 def make_well_clusterable(
@@ -207,10 +234,8 @@ def make_well_clusterable(
     if longest_of not in ("pair", "all"):
         raise ValueError(f"longest_of must be 'pair' or 'all'; got {longest_of!r}.")
     rng = np.random.default_rng(seed_from(random_state))
-    clusters = [
-        rng.uniform(0.5, 1.0) * rng.normal(size=(size, n_features)) for size in cluster_sizes
-    ]
-    middles = rng.normal(size=(len(clusters), n_features))
+    clusters = [uniform(rng, 0.5, 1.0) * normal(rng, (size, n_features)) for size in cluster_sizes]
+    middles = normal(rng, (len(clusters), n_features))
     steps = [_longest_step(cluster) for cluster in clusters]
     if longest_of == "all":
         steps = [max(steps)] * len(steps)

@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from holdfast_paper.config import Panel, Series
 from holdfast_paper.datasets import DATASETS, DatasetNotAvailable, load_dataset, prepare_dataset
-from holdfast_paper.instances import make_clnss_instance, make_growing_line
+from holdfast_paper.instances import (
+    make_clnss_instance,
+    make_growing_line,
+    make_regression_rows,
+)
 from holdfast_paper.methods import METHODS
 
 __all__ = [
@@ -167,11 +171,7 @@ def _make(what: str, n_rows: int, draw: int) -> Input:
     if what == "clnss":
         instance = make_clnss_instance(round((n_rows - 2) / 3), random_state=draw)
         return Input(instance.rows, instance.root_box)
-    from sklearn.datasets import make_regression
-    from sklearn.preprocessing import StandardScaler
-
-    X, _ = make_regression(n_samples=n_rows, n_features=3, noise=0.1, random_state=draw)
-    return Input(np.ascontiguousarray(StandardScaler().fit_transform(X)))
+    return Input(make_regression_rows(n_rows, random_state=draw))
 
 
 @dataclass(frozen=True)

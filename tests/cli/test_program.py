@@ -183,6 +183,29 @@ def test_a_request_to_end_counts_whatever_comes_out_of_it(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", -2)])
+def test_a_request_to_end_that_python_ignores_is_repeated(name, code):
+    """An exception in __del__ is ignored, as is one in a callback before or after a fork."""
+    program = f"""
+import signal, time
+from holdfast.cli.app import unwind_on_termination
+
+class Deaf:
+    def __del__(self):
+        signal.raise_signal(signal.{name})
+
+unwind_on_termination()
+Deaf()
+for _ in range(600):
+    time.sleep(0.1)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, timeout=120, check=False
+    )
+    assert done.returncode == code
+    assert b"Deaf" not in done.stderr  # not told twice
+
+
 def test_a_terminated_audit_leaves_no_worker(many, folder):
     process = start(
         "audit", many, "--methods", "ward", "--sample", 3000, "--jobs", 2, "--trials", 2000,

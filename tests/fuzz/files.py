@@ -14,12 +14,12 @@ from fuzz.invariants import check_hierarchy, check_labels, some_ks
 from fuzz.target import Target
 from golden import saved, saved_models
 from hypothesis import strategies as st
-from portable import normal
 from storage.forge import describe, npy, pack, to_text
 
 import holdfast
 from holdfast import HierarchicalKMedian
 from holdfast.storage.archive import DamagedFile, read_archive
+from holdfast_paper.draws import normal
 
 FOLDERS = (saved.FOLDER, saved_models.FOLDER)
 SCRATCH = Path(tempfile.mkdtemp(prefix="holdfast-fuzz-"))

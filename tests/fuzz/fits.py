@@ -13,9 +13,9 @@ from fuzz.target import Target
 from hypothesis import strategies as st
 from models import build_model
 from numpy.typing import NDArray
-from portable import heavy_tail, normal, scales
 
 from holdfast.rows.sketch import Sketch
+from holdfast_paper.draws import heavy_tail, normal, scales
 
 Draw = Callable[[np.random.RandomState, int, int], NDArray[np.float64]]
 LARGEST = np.finfo(np.float64).max

@@ -6,10 +6,10 @@ import numpy as np
 from fuzz.invariants import check_hierarchy, check_labels, some_ks
 from fuzz.target import Target
 from hypothesis import strategies as st
-from portable import normal, scales, uniform
 
 from holdfast import Hierarchy
 from holdfast.storage.hierarchy import hierarchy_from_arrays
+from holdfast_paper.draws import normal, scales, uniform
 
 
 @dataclass(frozen=True)

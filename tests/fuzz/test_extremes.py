@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pytest
 from fuzz.invariants import check_hierarchy, check_labels
-from portable import normal
 
 from holdfast import HierarchicalKMedian
 from holdfast.grid import collect_cells, place_grid
 from holdfast.tree import build_tree
+from holdfast_paper.draws import normal
 from holdfast_paper.unshifted import UnshiftedKMedian
 
 MILLION = 1_000_000

@@ -1,11 +1,11 @@
 """Rules say what they claim, and boundaries are where labels change."""
 
 import numpy as np
-import portable
 import pytest
 
 from holdfast import HierarchicalKMedian, load
 from holdfast.hierarchy.rules import Column, find_rule, find_rules, sample_rows
+from holdfast_paper import draws
 
 
 def table(seed: int = 0, n: int = 400) -> np.ndarray:
@@ -13,7 +13,7 @@ def table(seed: int = 0, n: int = 400) -> np.ndarray:
     rng = np.random.default_rng(seed)
     income = np.floor(20.0 + 100.0 * rng.random(n))
     age = np.floor(18.0 + 60.0 * rng.random(n))
-    return np.column_stack((income, age, portable.normal(rng, n)))
+    return np.column_stack((income, age, draws.normal(rng, n)))
 
 
 def rule_of(X, inside, columns=None, weight=None, conditions=3):
@@ -158,7 +158,7 @@ def test_figures_are_those_of_the_rows():
 
 @pytest.mark.parametrize("method", ["means", "medoids"])
 def test_labels_change_at_the_nearest_boundary_and_not_before(method: str):
-    X = portable.normal(np.random.default_rng(5), (200, 2))
+    X = draws.normal(np.random.default_rng(5), (200, 2))
     model = HierarchicalKMedian(6, method=method).fit(X)
     angles = np.arange(0.0, 6.284, 0.01)
     circle = np.column_stack((np.cos(angles), np.sin(angles)))

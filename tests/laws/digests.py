@@ -15,9 +15,9 @@ import numpy as np
 from golden.recipe import CASES, result_of
 from laws.configurations import CONFIGURATIONS
 from laws.inputs import INPUTS, Input
-from portable import normal
 
 from holdfast import Hierarchy
+from holdfast_paper.draws import normal
 
 # A process without the compiler takes seconds only.
 SMALL = (

@@ -1,7 +1,8 @@
 """Small inputs of several kinds, as many as asked for, to compare with an oracle."""
 
 import numpy as np
-from portable import normal
+
+from holdfast_paper.draws import normal
 
 FAMILIES = ("normal", "grid", "line", "repeats", "offset", "huge", "tiny")
 

@@ -5,7 +5,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from portable import heavy_tail, normal
+
+from holdfast_paper.draws import heavy_tail, normal
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ def fit(X, weight=None, epsilon=0.01, k=None, seed=0, spherical=False):
 
 
 def assert_equal(one, other):
-    for name in ("center", "parent", "point", "normal", "costs", "label"):
+    for name in ("center", "parent", "planes", "costs", "label"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
@@ -164,7 +164,7 @@ def test_order_of_rows_and_threads_change_no_bit(spherical, monkeypatch):
     order = rng.permutation(len(X))
     whole, mixed = fit(X, k=60, spherical=spherical), fit(X[order], k=60, spherical=spherical)
     np.testing.assert_array_equal(whole.costs, mixed.costs)
-    np.testing.assert_array_equal(whole.normal, mixed.normal)
+    np.testing.assert_array_equal(whole.planes, mixed.planes)
     np.testing.assert_array_equal(whole.label[order], mixed.label)
     np.testing.assert_array_equal(X[whole.center], X[order][mixed.center])
     for threaded, cores in ((1 << 10, 2), (1 << 10, 7), (1 << 40, 3)):
@@ -181,7 +181,7 @@ def test_integer_weights_equal_repeated_rows(spherical, monkeypatch):
     sample_few(monkeypatch, sample=200, scored=100, candidates=16)
     once = fit(X, weight.astype(float), k=80, spherical=spherical)
     often = fit(X[repeated], k=80, spherical=spherical)
-    for name in ("parent", "point", "normal", "costs"):
+    for name in ("parent", "planes", "costs"):
         np.testing.assert_array_equal(getattr(once, name), getattr(often, name))
     np.testing.assert_array_equal(once.label[repeated], often.label)
     np.testing.assert_array_equal(X[once.center], X[repeated][often.center])
@@ -204,7 +204,7 @@ def test_predict_replays_the_planes(metric):
     rows = new / np.linalg.norm(new, axis=1)[:, None] if metric == "cosine" else new
     label = np.zeros(len(new), int)
     for t in range(1, 30):
-        far = (rows - splits.point[t]) @ splits.normal[t] > 0.0
+        far = (rows - splits.planes[t][0]) @ splits.planes[t][1] > 0.0
         label[far & (label == splits.parent[t])] = t
     np.testing.assert_array_equal(model.predict(new), label)
     assert np.unique(label).size > 5

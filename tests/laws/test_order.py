@@ -25,12 +25,12 @@ from laws.digests import digest, digests, large_input
 from laws.inputs import INPUTS, Input
 from models import build_model
 from notes import noting
-from portable import normal, uniform
 
 from holdfast import HierarchicalKMedian, Hierarchy
 from holdfast._machine import parallel
 from holdfast.centers import medoids
 from holdfast.hierarchy import replay
+from holdfast_paper.draws import normal, uniform
 
 over_configurations = pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
 NAMED = {data.name: data for data in INPUTS}

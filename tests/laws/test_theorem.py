@@ -24,11 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_regression
-from sklearn.preprocessing import StandardScaler
 
 from holdfast import HierarchicalKMedian, average_sensitivity
-from holdfast_paper.instances import make_clnss_instance
+from holdfast_paper.instances import make_clnss_instance, make_regression_rows
 
 CONSTANT = 8.0
 PAPER_CONSTANT = 1.5
@@ -40,8 +38,7 @@ EPSILONS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 
 def regression_rows(n: int, number: int) -> np.ndarray:
     """The regression data of the paper's experiments."""
-    X, _ = make_regression(n_samples=n, n_features=3, noise=0.1, random_state=1000 * n + number)
-    return StandardScaler().fit_transform(X)
+    return make_regression_rows(n, random_state=1000 * n + number)
 
 
 def clnss_rows(n: int, number: int) -> np.ndarray:

@@ -5,9 +5,11 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from portable import scales, uniform
 
 from holdfast._machine._kernels import portable_exp, portable_log
+from holdfast._machine._kernels import uniform as unit_of
+from holdfast.centers import _race_kernels
+from holdfast_paper.draws import scales, uniform
 
 
 def units_off(found: float, exact: Decimal) -> float:
@@ -47,3 +49,31 @@ def test_exponential():
 )
 def test_ends_of_the_exponential(x: float, expected: float):
     assert portable_exp(x) == expected
+
+
+def plain(kernel):
+    """The Python function of a part of kernels, which cannot be called itself."""
+    return getattr(kernel, "py_func", kernel)
+
+
+def test_bounds_decide_coins_as_the_exponential_does():
+    rng = np.random.default_rng(2)
+    below = plain(_race_kernels.falls_below)
+    for x in -scales(rng, -60, 6, 500):
+        exact = portable_exp(x)
+        near = [math.nextafter(exact, side) for side in (0.0, 1.0)]
+        for coin in [exact, *near, 1.0 + x, 1.0 / (1.0 - x), *uniform(rng, 0.0, 1.0, 4)]:
+            assert below(coin, x) == (coin < exact), (coin, x)
+
+
+def test_the_soonest_arrival_is_a_bound():
+    rng = np.random.default_rng(3)
+    keys = rng.integers(0, 1 << 64, size=500, dtype=np.uint64)
+    keys[:2] = 0, (1 << 64) - 1
+    close = 0
+    for key, x in zip(keys, -scales(rng, -60, 6, 500), strict=True):
+        bound = plain(_race_kernels.soonest_arrival)(key, 7.0, x)
+        exact = -portable_log(unit_of(key)) / 7.0 * portable_exp(x)
+        assert 0.0 <= bound <= exact
+        close += bound > 0.5 * exact
+    assert close > 150

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from portable import heavy_tail, normal, scales, uniform
+
+from holdfast_paper.draws import heavy_tail, normal, scales, uniform
 
 Random = np.random.Generator
 

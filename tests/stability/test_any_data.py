@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import polars as pl
-import portable
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.spatial.distance import pdist, squareform
@@ -25,9 +24,10 @@ from holdfast import (
 from holdfast.clusterers import ward_linkage
 from holdfast.stability import Add, Bootstrap, Jitter, SensitivityResult
 from holdfast.stability.measures import encode_labels, mutual_information, overlap_table
+from holdfast_paper import draws
 
 rng = np.random.default_rng(0)
-ROWS = portable.normal(rng, (60, 3)) + 4.0 * rng.integers(3, size=(60, 1))
+ROWS = draws.normal(rng, (60, 3)) + 4.0 * rng.integers(3, size=(60, 1))
 FEW = {"trials": 6, "repeats": 2, "n_jobs": 1}
 
 

@@ -1,23 +1,23 @@
 """Probabilities of clusters: they add up, agree with predict, and mean what they say."""
 
 import numpy as np
-import portable
 import pytest
 
 from holdfast import HierarchicalKMedian, membership
 from holdfast.stability.membership import _calibrate, _Refits
 from holdfast.stability.perturb import Delete
+from holdfast_paper import draws
 
 
 def groups(seed: int, n: int = 200) -> np.ndarray:
     rng = np.random.default_rng(seed)
     places = np.floor(4.0 * rng.random((4, 2)))
-    return portable.normal(rng, (n, 2)) + places[rng.integers(4, size=n)]
+    return draws.normal(rng, (n, 2)) + places[rng.integers(4, size=n)]
 
 
 def test_rows_sum_to_one_and_clear_rows_are_those_of_predict():
     rng = np.random.default_rng(0)
-    X = portable.normal(rng, (120, 3)) + 20.0 * np.repeat(np.eye(3), 40, axis=0)
+    X = draws.normal(rng, (120, 3)) + 20.0 * np.repeat(np.eye(3), 40, axis=0)
     model = HierarchicalKMedian(3).fit(X)
     found = membership(model)
     assert found.shape == (120, 3)

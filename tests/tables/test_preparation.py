@@ -7,11 +7,11 @@ import sys
 
 import numpy as np
 import pytest
-from portable import normal, scales
 
 from holdfast.tables import scales as tables_scales
 from holdfast.tables.preparation import Preparation
 from holdfast.tables.scales import Distinct, core_deviation, find_scale, median
+from holdfast_paper.draws import normal, scales
 
 
 def scale_of(column: np.ndarray) -> float:

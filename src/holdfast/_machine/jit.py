@@ -11,7 +11,15 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["inner_kernel", "is_compiled", "kernel", "prefetch", "read_only", "writing_kernel"]
+__all__ = [
+    "inlined_kernel",
+    "inner_kernel",
+    "is_compiled",
+    "kernel",
+    "prefetch",
+    "read_only",
+    "writing_kernel",
+]
 
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -44,6 +52,15 @@ def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     It has no cache entry and no wrapper for calls from Python. Such a call would end the process.
     """
     return _compile(function, no_cpython_wrapper=True, _nrt=False)
+
+
+def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` like :func:`inner_kernel`, and always into the place of its call.
+
+    A call copies seven words of each array to the stack. Use this for parts of a hot loop that have
+    many arrays and one caller.
+    """
+    return _compile(function, no_cpython_wrapper=True, _nrt=False, forceinline=True)
 
 
 def _compile(function: Callable[..., Any], **options: bool) -> Callable[..., Any]:

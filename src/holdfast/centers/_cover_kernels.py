@@ -13,7 +13,7 @@ Three arrays change as centers are chosen:
 
 import numpy as np
 
-from holdfast._machine.jit import inner_kernel, writing_kernel
+from holdfast._machine.jit import inlined_kernel, inner_kernel, prefetch, writing_kernel
 from holdfast.tree._kernels import DISTANCE
 
 __all__ = ["COVERED", "HEAVY", "INSIDE", "LIGHT", "NOW", "label_leaves", "take"]
@@ -109,7 +109,7 @@ def top_above(node, nodes, state):
     return top
 
 
-@inner_kernel
+@inlined_kernel
 def take(leaf, t, threshold, nodes, state, now):
     """Make `leaf` center t: cover the path above it, so that the siblings on the path become tops.
 
@@ -155,7 +155,7 @@ def look_above(leaf, nodes, looked, now):
             p = np.int64(nodes[p]["parent"])
 
 
-@inner_kernel
+@inlined_kernel
 def gain_of(leaf, nodes, state):
     """Gain of a free leaf, and the state of its top."""
     node = np.int64(2 * leaf)
@@ -166,10 +166,12 @@ def gain_of(leaf, nodes, state):
         p = np.int64(nodes[node]["parent"])
         if p < 0 or state[p] == COVERED:
             return gain, state[node]
+        # `take` needs the sibling if the leaf wins.
+        prefetch(nodes, np.int64(nodes[p]["left"]) + np.int64(nodes[p]["right"]) - node)
         node, below = p, above
 
 
-@inner_kernel
+@inlined_kernel
 def cost_with_best(top, nodes, now):
     """Cost after the best leaf below a top becomes a center.
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from holdfast._machine._kernels import combine, portable_exp, portable_log, uniform
-from holdfast._machine.jit import inner_kernel, prefetch, writing_kernel
+from holdfast._machine.jit import inlined_kernel, inner_kernel, prefetch, writing_kernel
 from holdfast.centers._cover_kernels import (
     COVERED,
     HEAVY,
@@ -33,17 +33,41 @@ __all__ = ["early_arrivals", "first_arrivals", "largest_gains", "race", "run_rou
 
 _THRESHOLD = 0.25  # heavy above this fraction of the smallest temperature of the round
 _LARGEST = 1e300
+_MARGIN = 1e-12  # more than all rounding errors of a bound
 _CLOCK = np.uint64(1)
 _COIN = np.uint64(2)
 _SPLIT = np.uint64(3)
 _DELAY = np.uint64(4)
-_AHEAD = 5  # arrivals between two prefetches: the number of rounds that a memory access takes
+_AHEAD = 4  # arrivals between two prefetches: the number of rounds that a memory access takes
+_LEVELS = 4  # nodes of a path that are requested ahead
 
 
 @inner_kernel
 def exponential(key):
     """Convert a key to a standard exponential variate."""
     return -portable_log(uniform(key))
+
+
+@inner_kernel
+def falls_below(coin, x):
+    """Whether ``coin < portable_exp(x)`` for x <= 0, from ``1 + x <= exp(x) <= 1 / (1 - x)`` if possible."""
+    if coin < 1.0 + x - _MARGIN:
+        return True
+    if coin * (1.0 - x) > 1.0 + _MARGIN:
+        return False
+    return coin < portable_exp(x)
+
+
+@inner_kernel
+def soonest_arrival(key, weight, x):
+    """Lower bound of ``exponential(key) / weight * portable_exp(x)`` for x <= 0, at a tenth of its cost.
+
+    By ``-ln(u) >= 1 - u`` and ``exp(x) >= (1 + x / 8)^8``.
+    """
+    base = max(1.0 + 0.125 * x, 0.0)
+    base *= base
+    base *= base
+    return (1.0 - uniform(key)) / weight * (base * base) * (1.0 - _MARGIN)
 
 
 @inner_kernel
@@ -182,7 +206,7 @@ def search_heavy(
             drop_first(heap, size)
 
 
-@inner_kernel
+@inlined_kernel
 def mark_heavy(passed, threshold, rank, nodes, state):
     """Mark the tops whose best gain exceeds the threshold as heavy; resume `rank` at `passed`."""
     while passed < rank.size:
@@ -197,25 +221,30 @@ def mark_heavy(passed, threshold, rank, nodes, state):
     return passed
 
 
-@inner_kernel
+@inlined_kernel
 def look_ahead(arrived, queue, leaf_key, nodes, state):
-    """Prefetch what a race needs of the leaves that arrive soon, and what is above those before."""
-    if arrived + 3 * _AHEAD < queue.size:
-        leaf = np.int64(queue[arrived + 3 * _AHEAD])
-        prefetch(leaf_key, leaf)
-        prefetch(state, 2 * leaf)
-        prefetch(nodes, 2 * leaf)
-        p = np.int64(nodes[2 * np.int64(queue[arrived + 2 * _AHEAD])]["parent"])
+    """Prefetch what a race needs of the leaves that arrive soon, and what is above those before.
+
+    The sooner a leaf arrives, the higher the node above it that is requested.
+    """
+    if arrived + _LEVELS * _AHEAD >= queue.size:
+        return
+    leaf = np.int64(queue[arrived + _LEVELS * _AHEAD])
+    prefetch(leaf_key, leaf)
+    prefetch(state, 2 * leaf)
+    prefetch(nodes, 2 * leaf)
+    for level in range(1, _LEVELS):
+        node = 2 * np.int64(queue[arrived + (_LEVELS - level) * _AHEAD])
+        p = np.int64(nodes[node]["parent"])
+        for _ in range(level - 1):
+            if p >= 0 and state[p] != COVERED:
+                p = np.int64(nodes[p]["parent"])
         if p >= 0:
             prefetch(nodes, p)
-        p = np.int64(nodes[2 * np.int64(queue[arrived + _AHEAD])]["parent"])
-        if p >= 0 and state[p] != COVERED:
-            p = np.int64(nodes[p]["parent"])
-            if p >= 0:
-                prefetch(nodes, p)
+            prefetch(state, p)
 
 
-@inner_kernel
+@inlined_kernel
 def race(
     t, most, temperature, threshold, root, race_key, coordinates, splits, place, leaf_key, queue,
     times, nodes, state, now, looked, heap, late,
@@ -230,12 +259,13 @@ def race(
     Returns the winner, or -1 if the queue was too short.
     """
     weight = heavy_below(root, nodes, state)[0]
-    heavy_leaf, heavy_time, earliest = np.int64(-1), 0.0, math.inf
+    heavy_leaf, heavy_time, earliest = np.int64(-1), -1.0, math.inf
+    heavy_key = race_key
     if weight > 0.0:
-        heavy_time = exponential(combine(race_key, np.uint64(t))) / weight
+        heavy_key = combine(race_key, np.uint64(t))
         earliest = 0.0
         if temperature > 0.0:
-            earliest = heavy_time * portable_exp((threshold - most) / temperature)
+            earliest = soonest_arrival(heavy_key, weight, (threshold - most) / temperature)
     while True:
         arrived, n_late = now[0]["arrived"], now[0]["late"]
         if arrived == queue.size < leaf_key.size:
@@ -249,6 +279,10 @@ def race(
         if leaf >= 0:
             look_above(leaf, nodes, looked, now)
             look_ahead(arrived, queue, leaf_key, nodes, state)
+        if arrival - now[0]["clock"] >= earliest and heavy_time < 0.0:
+            heavy_time = exponential(heavy_key) / weight
+            if temperature > 0.0:
+                earliest = heavy_time * portable_exp((threshold - most) / temperature)
         if arrival - now[0]["clock"] >= earliest and heavy_leaf < 0:
             heavy_leaf, heavy_time, deficit = search_heavy(
                 root, heavy_time, most, temperature, t, coordinates, splits, place, nodes, state,
@@ -271,7 +305,7 @@ def race(
         gain, top = gain_of(leaf, nodes, state)
         if top == LIGHT:
             coin = uniform(combine(combine(leaf_key[leaf], _COIN), np.uint64(attempt)))
-            if coin < portable_exp((gain - threshold) / temperature):
+            if falls_below(coin, (gain - threshold) / temperature):
                 now[0]["clock"] = arrival
                 return leaf
         attempt += 1.0

@@ -2,10 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
+from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
 from holdfast.centers._distance_kernels import unit_rows
 from holdfast.grid.cells import row_keys, to_fixed_point
@@ -15,6 +18,8 @@ __all__ = ["Pool", "Table", "collect_pool", "collect_table", "sort_locations"]
 _LARGE = 900  # exponents of values that are left as they are
 _WEIGHT_BITS = 36
 _MOST_COUNTED = 1 << 40
+_BLOCK = 1 << 22  # values of dense rows in memory twice
+_WIDE = 1024  # columns up to which zeros are part of the content that is hashed
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,7 @@ class Table:
 
     Attributes
     ----------
-    rows : ndarray of shape (n, n_features), dtype float64 or float32
+    rows : ndarray or csr_array of shape (n, n_features), dtype float64 or float32
         Read-only and C-contiguous; of length 1 each for the cosine distance.
     exponent : int
         Values are those of `rows` times 2 to this power: 0 but for extreme ones.
@@ -36,7 +41,7 @@ class Table:
         Whether distances are cosine distances.
     """
 
-    rows: NDArray[np.floating]
+    rows: Any
     exponent: int
     weight: NDArray[np.int64]
     weight_unit: float
@@ -54,14 +59,15 @@ class Table:
         return int(self.weight.sum()) if self.weight.size else self.rows.shape[0]
 
 
-def collect_table(
-    X: NDArray[np.floating], weight: NDArray[np.float64] | None, spherical: bool, seed: int
-) -> Table:
-    """Key the rows and count their weights; rows are copied for the cosine distance only."""
+def collect_table(X: Any, weight: NDArray[np.float64] | None, spherical: bool, seed: int) -> Table:
+    """Key the rows and count their weights; rows are copied for the cosine distance only.
+
+    `X` is an ndarray, or a csr_array in canonical form.
+    """
     largest = math.frexp(float(max(X.max(), -X.min())))[1]
     exponent = 0
     if spherical:
-        X = unit_rows(X)
+        X = unit_sparse(X) if issparse(X) else unit_rows(X)
     elif largest > _LARGE:
         exponent = _LARGE - largest
     elif largest < -_LARGE:
@@ -69,8 +75,37 @@ def collect_table(
     counts, unit = np.empty(0, dtype=np.int64), 1.0
     if weight is not None and (weight != 1.0).any():
         counts, unit = _count_weights(weight)
-    rows = read_only(np.ascontiguousarray(X))
-    return Table(rows, exponent, counts, unit, row_keys(rows, seed), spherical)
+    rows = X if issparse(X) else read_only(np.ascontiguousarray(X))
+    return Table(rows, exponent, counts, unit, _content_keys(rows, seed), spherical)
+
+
+def unit_sparse(X: csr_array) -> csr_array:
+    """Scale sparse rows to length 1; they share the columns with `X`."""
+    from holdfast.centers._sparse_kernels import unit_values
+
+    scaled = np.empty_like(X.data)
+    unit_values(read_only(X.indptr), read_only(X.data), scaled)
+    return csr_array((scaled, X.indices, X.indptr), shape=X.shape)
+
+
+def _content_keys(rows: Any, seed: int) -> NDArray[np.uint64]:
+    """Hash the content of each row; the same for dense and sparse rows.
+
+    In more than 1,024 columns, values are hashed with the number of their column and zeros are
+    not, so that the time grows with the values stored.
+    """
+    if not issparse(rows) and rows.shape[1] <= _WIDE:
+        return row_keys(rows, seed)
+    from holdfast.centers._sparse_kernels import key_values
+
+    n, d = rows.shape
+    keys, key = np.empty(n, dtype=np.uint64), purpose_key(seed, "row")
+    step = n if issparse(rows) else max(1, _BLOCK // d)
+    for start in range(0, n, step):
+        some = rows if issparse(rows) else csr_array(rows[start : start + step])
+        arrays = (read_only(some.indptr), read_only(some.indices), read_only(some.data))
+        key_values(*arrays, d if d <= _WIDE else 0, key, keys[start : start + step])
+    return keys
 
 
 def _count_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:

@@ -25,13 +25,18 @@ of keys. A row's side is one inner product, the same in a fit and in `predict`.
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.centers.keyed_table import Table
 from holdfast.centers.proposals import Proposer
+
+if TYPE_CHECKING:
+    from holdfast.centers.sparse_proposals import SparsePlane
 
 __all__ = ["MeanSplits", "choose_means"]
 
@@ -48,9 +53,9 @@ class MeanSplits:
         Rows, in the order chosen.
     parent : ndarray of shape (n_centers,), dtype int32
         The cluster that each one split; -1 for the first.
-    point, normal : ndarray of shape (n_centers, n_features), dtype float64
-        Members x of the parent with a positive inner product of ``x - point[t]`` and ``normal[t]``
-        moved into cluster t. Entries 0 are not used.
+    planes : list of ndarray of shape (2, n_features), dtype float64, or of SparsePlane
+        Members x of the parent with a positive inner product of ``x - planes[t][0]`` and
+        ``planes[t][1]`` moved into cluster t. Entry 0 is not used.
     costs : ndarray of shape (n_centers,), dtype float64
         Sum of distances to the means of the clusters, in units of rows and weights.
     label : ndarray of shape (n,), dtype int32
@@ -61,8 +66,7 @@ class MeanSplits:
 
     center: NDArray[np.int64]
     parent: NDArray[np.int32]
-    point: Floats
-    normal: Floats
+    planes: "list[Floats] | list[SparsePlane]"
     costs: Floats
     label: NDArray[np.int32]
     exhausted: bool
@@ -75,10 +79,10 @@ def choose_means(
 
     O(n d) time for each level of the hierarchy, and about 25 bytes of memory a row.
     """
-    d = table.rows.shape[1]
-    proposer = Proposer(table, epsilon, seed)
+    proposer = _proposer_for(table)(table, epsilon, seed)
     clusters = [proposer.first()]
-    parent, planes = [-1], [np.zeros((2, d))]
+    parent: list[int] = [-1]
+    planes: list[Any] = [proposer.no_plane()]
     costs = [clusters[0].part.cost]
     with Progress(shown, max_centers - 1, "splits", "fitting") as progress:
         while len(clusters) < max_centers:
@@ -97,13 +101,20 @@ def choose_means(
     label = np.empty(table.rows.shape[0], dtype=np.int32)
     for t, cluster in enumerate(clusters):
         label[cluster.members] = t
-    stacked = np.array(planes)
     return MeanSplits(
         np.array([cluster.part.center for cluster in clusters], dtype=np.int64),
         np.array(parent, dtype=np.int32),
-        np.ascontiguousarray(stacked[:, 0]),
-        np.ascontiguousarray(stacked[:, 1]),
+        planes,
         np.minimum.accumulate(costs),
         label,
         all(cluster.proposal is None for cluster in clusters),
     )
+
+
+def _proposer_for(table: Table) -> type[Proposer]:
+    """Find the class that reads the rows; that for sparse ones is imported only for them."""
+    if not issparse(table.rows):
+        return Proposer
+    from holdfast.centers.sparse_proposals import SparseProposer
+
+    return SparseProposer

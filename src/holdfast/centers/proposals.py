@@ -6,9 +6,11 @@
 import math
 import os
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from holdfast._machine.parallel import share_parts
 from holdfast.centers._distance_kernels import draw_candidate
@@ -61,7 +63,7 @@ class _Part:
 class Proposal:
     """How a cluster would be split; `gain` is the cost it saves, `key` that of the row drawn."""
 
-    plane: Floats
+    plane: Any  # ndarray of shape (2, n_features), or SparsePlane
     moves: NDArray[np.bool_]
     stay: _Part
     go: _Part
@@ -85,7 +87,7 @@ class Proposer:
     def __init__(self, table: Table, epsilon: float, seed: int) -> None:
         self.table = table
         self.n, self.d = table.rows.shape
-        self.flat = table.rows.reshape(-1)
+        self.flat = table.rows.data if issparse(table.rows) else table.rows.reshape(-1)
         self.steps = min(_STEP_BITS, 62 - table.total.bit_length())
         self.rate = temperature_rate(epsilon, table.total * table.weight_unit)
         self.temperature_key = round_keys(seed)[0]
@@ -95,6 +97,10 @@ class Proposer:
     def heat(self, t: int, least_cost: float) -> float:
         """Draw the temperature of round t."""
         return float(draw_temperature(t, least_cost, self.rate, self.temperature_key)[0])
+
+    def no_plane(self) -> Any:
+        """Stand in for the plane of the first cluster, which has none."""
+        return np.zeros((2, self.d))
 
     def first(self) -> Cluster:
         """One cluster of all rows."""
@@ -233,13 +239,8 @@ class Proposer:
             table.rows, table.factor, sample.members, sample.weight, part.mean, stretch, count,
             scored, room, lines[0], columns, score,
         )  # fmt: skip
-        useful, drawn = score > 0.0, -1
-        if useful.any():
-            gain = part.cost * (1.0 - np.sqrt(1.0 - score))
-            weight = np.ones(count) if sample.weight.size == 0 else sample.weight[:count] * 1.0
-            heat = self.heat(0, part.cost - float(gain.max()))
-            keys = table.key[sample.members[:count]]
-            drawn = int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
+        drawn = self.draw_direction(part, sample, score)
+        if drawn >= 0:
             averages = max(1, min(AVERAGES, AVERAGED_VALUES // columns.size))
             if not settle_sample(
                 columns, sample.weight, part.mean, stretch, table.spherical, drawn, averages,
@@ -249,6 +250,17 @@ class Proposer:
                 drawn = -1
         self.scratch.append(buffer)
         return drawn, plane
+
+    def draw_direction(self, part: _Part, sample: Pool, score: Floats) -> int:
+        """Draw a candidate by its score; -1 if no direction tells anything apart."""
+        useful, count = score > 0.0, score.size
+        if not useful.any():
+            return -1
+        gain = part.cost * (1.0 - np.sqrt(1.0 - score))
+        weight = np.ones(count) if sample.weight.size == 0 else sample.weight[:count] * 1.0
+        heat = self.heat(0, part.cost - float(gain.max()))
+        keys = self.table.key[sample.members[:count]]
+        return int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
 
     def settle(
         self, members: Members, part: _Part, plane: Floats, splits: int

@@ -5,9 +5,10 @@ import inspect
 import io
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -81,6 +82,17 @@ def unwind_on_termination() -> None:
         sys.exit(TERMINATED)
 
     signal.signal(signal.SIGTERM, stop)
+    sys.unraisablehook = _repeat_request
+
+
+def _repeat_request(ignored: "sys.UnraisableHookArgs") -> None:
+    """Repeat a request to end that came where Python ignores exceptions, as while it forks."""
+    signals = {SystemExit: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}
+    number = signals.get(ignored.exc_type)
+    if number is None:
+        sys.__unraisablehook__(ignored)
+    else:
+        threading.Timer(0.05, signal.raise_signal, (number,)).start()
 
 
 def buffer_output() -> None:
@@ -147,26 +159,13 @@ def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
     """
     hints = get_type_hints(command, localns=vars(options), include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    parameters = []
-    for parameter in inspect.signature(command).parameters.values():
-        group = groups.get(parameter.name)
-        if group is None:
-            hint = hints[parameter.name]
-            parameters.append(
-                parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
-            )
-            continue
-        inside = get_type_hints(group, include_extras=True)
-        for field in fields(group):
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            parameters.append(
-                inspect.Parameter(
-                    field.name,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=default,
-                    annotation=inside[field.name],
-                )
-            )
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in groups:
+            inside = get_type_hints(groups[name], include_extras=True)
+            parameters += [_declare(f.name, inside[f.name], f) for f in fields(groups[name])]
+        else:
+            parameters.append(_declare(name, hints[name], parameter.default))
 
     @functools.wraps(command)
     def call(**values: Any) -> None:
@@ -178,6 +177,16 @@ def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {p.name: p.annotation for p in parameters}
     return call
+
+
+def _declare(name: str, hint: Any, default: Any) -> inspect.Parameter:
+    """Turn a field, or a parameter and its default, into a parameter as Typer reads it."""
+    if isinstance(default, Field):
+        declared = default.metadata.get("option")
+        hint = hint if declared is None else Annotated[hint, declared]
+        default = inspect.Parameter.empty if default.default is MISSING else default.default
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=hint)
 
 
 def _list_examples(examples: tuple[str, ...]) -> str:

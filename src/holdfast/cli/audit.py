@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.cli.console import Console
 from holdfast.cli.errors import IncompleteResult, InputError, input_errors
 from holdfast.cli.fit import read_dataset
 from holdfast.cli.options import (
+    DELETE,
     Clusters,
     ColumnOptions,
     DataFile,
@@ -21,6 +20,7 @@ from holdfast.cli.options import (
     ReadOptions,
     check_counts,
     check_seed,
+    option,
     parse_amounts,
     parse_counts,
     parse_names,
@@ -65,51 +65,35 @@ def audit(
     column: ColumnOptions,
     how: MeasureOptions,
     display: DisplayOptions,
-    methods: Annotated[
-        str, typer.Option("--methods", metavar="M,M,...", help=f"Some of {', '.join(METHODS)}.")
-    ] = "means,medoids,tree,ward,average,complete,single,bisecting_kmeans",
+    methods: str = option(
+        "means,medoids,tree,ward,average,complete,single,bisecting_kmeans",
+        "--methods M,M,...",
+        f"Some of {', '.join(METHODS)}.",
+    ),
     clusters: Clusters = "8",
-    delete: Annotated[
-        str,
-        typer.Option(
-            "--delete", metavar="N,N%,...", help="How many rows to remove: numbers or fractions."
-        ),
-    ] = "1,1%,5%",
-    measure: Annotated[
-        str,
-        typer.Option(
-            "--measure",
-            help="moved_fraction (of the remaining rows), moved (rows, including the removed ones) "
-            "or symmetric_difference (the paper's).",
-        ),
-    ] = "moved_fraction",
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            "--sample", min=2, metavar="N", help="Measure on N rows; 1,000 of a larger table."
-        ),
-    ] = None,
+    delete: str = option("1,1%,5%", *DELETE),
+    measure: str = option(
+        "moved_fraction",
+        "--measure",
+        "moved_fraction (of the remaining rows), moved (rows, including the removed ones) "
+        "or symmetric_difference (the paper's).",
+    ),
+    sample: int | None = option(
+        None, "--sample N", "Measure on N rows; 1,000 of a larger table.", min=2
+    ),
     full: Full = False,
-    hold_scales: Annotated[
-        bool,
-        typer.Option(
-            "--hold-scales",
-            help="Keep the scales of the whole table when rows are removed; by default they are "
-            "found again, as a new fit would.",
-        ),
-    ] = False,
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="FOLDER",
-            help="Keep measurements there; the same command continues after an interruption.",
-        ),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Also write the table to this file."),
-    ] = None,
+    hold_scales: bool = option(
+        False,
+        "--hold-scales",
+        "Keep the scales of the whole table when rows are removed; by default they are "
+        "found again, as a new fit would.",
+    ),
+    checkpoint: str | None = option(
+        None,
+        "--checkpoint FOLDER",
+        "Keep measurements there; the same command continues after an interruption.",
+    ),
+    out: str | None = option(None, "--out -o FILE", "Also write the table to this file."),
     force: Force = False,
 ) -> None:
     """Compare how much methods move when rows are removed, and what their clusters cost.

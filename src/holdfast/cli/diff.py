@@ -9,7 +9,11 @@ from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.cli.console import Console
 from holdfast.cli.cut import check_cuts, load_model, table_of
 from holdfast.cli.errors import InputError
-from holdfast.cli.options import DisplayOptions, parse_counts
+from holdfast.cli.options import (
+    DisplayOptions,
+    option,
+    parse_counts,
+)
 from holdfast.cli.predict import predict_cuts
 
 if TYPE_CHECKING:
@@ -42,15 +46,11 @@ def diff(
     before: Annotated[str, typer.Argument(metavar="MODEL_A", help="Model file before.")],
     after: Annotated[str, typer.Argument(metavar="MODEL_B", help="Model file after.")],
     display: DisplayOptions,
-    clusters: Annotated[
-        str | None,
-        typer.Option(
-            "--clusters",
-            "-k",
-            metavar="K,K,...",
-            help="Numbers of clusters; by default those that both models were fitted for.",
-        ),
-    ] = None,
+    clusters: str | None = option(
+        None,
+        "--clusters -k K,K,...",
+        "Numbers of clusters; by default those that both models were fitted for.",
+    ),
 ) -> None:
     """Show what moved between two models, cluster by cluster, in words and as a table.
 

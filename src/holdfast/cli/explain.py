@@ -1,13 +1,16 @@
 """``holdfast explain``: a model -> rules that describe its clusters, or why one row is where it is."""
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from holdfast.cli.console import Console
 from holdfast.cli.cut import check_cuts, load_model, table_of
 from holdfast.cli.errors import InputError
-from holdfast.cli.options import DisplayOptions, ModelFile, parse_counts
+from holdfast.cli.options import (
+    DisplayOptions,
+    ModelFile,
+    option,
+    parse_counts,
+)
 
 __all__ = ["EXAMPLES", "explain"]
 
@@ -20,19 +23,11 @@ EXAMPLES = (
 def explain(
     model: ModelFile,
     display: DisplayOptions,
-    clusters: Annotated[
-        str | None,
-        typer.Option(
-            "--clusters", "-k", metavar="K", help="Number of clusters; by default that of the fit."
-        ),
-    ] = None,
-    row: Annotated[
-        str | None,
-        typer.Option("--row", metavar="ID", help="Explain this row: its id, or its number from 0."),
-    ] = None,
-    splits: Annotated[
-        bool, typer.Option("--splits", help="Also describe the splits that led to the clusters.")
-    ] = False,
+    clusters: str | None = option(
+        None, "--clusters -k K", "Number of clusters; by default that of the fit."
+    ),
+    row: str | None = option(None, "--row ID", "Explain this row: its id, or its number from 0."),
+    splits: bool = option(False, "--splits", "Also describe the splits that led to the clusters."),
 ) -> None:
     """Describe clusters by short rules, or say why one row is in its cluster.
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.console import Console
 from holdfast.cli.cut import (
@@ -18,6 +16,13 @@ from holdfast.cli.cut import (
 )
 from holdfast.cli.errors import InputError, input_errors
 from holdfast.cli.options import (
+    CLUSTERS,
+    COLUMNS,
+    EPSILON,
+    METHOD,
+    METRIC,
+    OUTPUT,
+    SEED,
     Append,
     Chunked,
     ColumnOptions,
@@ -29,6 +34,7 @@ from holdfast.cli.options import (
     check_counts,
     check_method,
     check_seed,
+    option,
     parse_counts,
     parse_epsilon,
 )
@@ -51,7 +57,6 @@ EXAMPLES = (
     "cat wine.csv | holdfast fit - -k 2-6 --quiet | head -n 3",
 )
 
-_OUTPUT = "Output"
 _MOST_TREATMENTS = 40
 
 
@@ -59,57 +64,17 @@ _MOST_TREATMENTS = 40
 class FitOptions:
     """What decides a hierarchy besides the rows; None is the default, or with --like the model's."""
 
-    clusters: Annotated[
-        str | None,
-        typer.Option(
-            "--clusters",
-            "-k",
-            metavar="K,K,...",
-            show_default="8",
-            help="Numbers of clusters, such as 8 or 4,8,16 or 2-6.",
-        ),
-    ] = None
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method",
-            show_default="means",
-            help="means (splits between means: lowest cost), medoids (splits between rows: proven) "
-            "or tree (near-linear time: proven).",
-        ),
-    ] = None
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            "--metric",
-            show_default="euclidean",
-            help="Distance: euclidean; for medoids also manhattan and cosine.",
-        ),
-    ] = None
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            "--epsilon",
-            show_default="auto",
-            help="Randomness of the centers: 0 is greedy. auto is 0.01 for means, 0.05 for medoids "
-            "and 1 for tree.",
-        ),
-    ] = None
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed", show_default="0", help="Random seed; any seed is as good as another."
-        ),
-    ] = None
-    max_centers: Annotated[
-        str | None,
-        typer.Option(
-            "--max-centers",
-            metavar="N|all",
-            help="Most clusters that a model can be cut into; by default 256, or one for each row "
-            "with --method tree.",
-        ),
-    ] = None
+    clusters: str | None = option(None, *CLUSTERS, show_default="8")
+    method: str | None = option(None, *METHOD, show_default="means")
+    metric: str | None = option(None, *METRIC, show_default="euclidean")
+    epsilon: str | None = option(None, *EPSILON, show_default="auto")
+    seed: int | None = option(None, *SEED, show_default="0")
+    max_centers: str | None = option(
+        None,
+        "--max-centers N|all",
+        "Most clusters that a model can be cut into; by default 256, or one for each row "
+        "with --method tree.",
+    )
 
     def settle(self, like: "HierarchicalKMedian | None", console: Console) -> "FitOptions":
         """Fill in defaults, or what the model has; tell what differs from the model."""
@@ -144,40 +109,20 @@ def _says_the_same(name: str, value: Any, before: Any) -> bool:
 class SaveOptions:
     """What a fit writes besides labels."""
 
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            metavar="FILE",
-            help="Save the fit, for predict, cut, update, diff and --like.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None
-    no_rows: Annotated[
-        bool,
-        typer.Option(
-            "--no-rows", help="Leave the rows out of the model file.", rich_help_panel=_OUTPUT
-        ),
-    ] = False
-    linkage: Annotated[
-        str | None,
-        typer.Option(
-            "--linkage",
-            metavar="FILE.npy",
-            help="Write the hierarchy as a SciPy linkage matrix.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None
-    like: Annotated[
-        str | None,
-        typer.Option(
-            "--like",
-            metavar="MODEL",
-            help="Repeat everything of that model: columns, scales, method, numbers of clusters, "
-            "seed and ids.",
-            rich_help_panel="Columns and rows",
-        ),
-    ] = None
+    model: str | None = option(
+        None, "--model FILE", "Save the fit, for predict, cut, update, diff and --like.", OUTPUT
+    )
+    no_rows: bool = option(False, "--no-rows", "Leave the rows out of the model file.", OUTPUT)
+    linkage: str | None = option(
+        None, "--linkage FILE.npy", "Write the hierarchy as a SciPy linkage matrix.", OUTPUT
+    )
+    like: str | None = option(
+        None,
+        "--like MODEL",
+        "Repeat everything of that model: columns, scales, method, numbers of clusters, "
+        "seed and ids.",
+        COLUMNS,
+    )
 
 
 def fit(

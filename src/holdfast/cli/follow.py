@@ -14,11 +14,14 @@ from holdfast.cli.cut import load_model, name_labels, save_model, show_labels, t
 from holdfast.cli.errors import BindingBudget, InputError, input_errors
 from holdfast.cli.lineage import open_lineage
 from holdfast.cli.options import (
+    ID,
+    OUTPUT,
     DataFile,
     DisplayOptions,
     OutputOptions,
     ReadOptions,
     Weights,
+    option,
     parse_counts,
     parse_fraction,
 )
@@ -37,7 +40,6 @@ EXAMPLES = (
     "holdfast follow wine.holdfast wine.csv -o l.csv --lineage wine.lineage",
 )
 
-_OUTPUT = "Output"
 _FIRST = "start"  # the release that a new lineage begins with
 
 
@@ -45,79 +47,47 @@ _FIRST = "start"  # the release that a new lineage begins with
 class FollowOptions:
     """How much may move."""
 
-    levels: Annotated[
-        str | None,
-        typer.Option(
-            "--levels",
-            metavar="K,K,...",
-            help="Numbers of clusters to follow; by default those of the model.",
-        ),
-    ] = None
-    price: Annotated[
-        float,
-        typer.Option(
-            "--price",
-            help="Price of a move: to move 4% of the rows must lower the cost by 4 x price %.",
-        ),
-    ] = 0.25
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            "--budget",
-            metavar="F%",
-            help="At most this fraction of the surviving rows changes cluster. Exit code 3 if more "
-            "would.",
-        ),
-    ] = None
-    tolerance: Annotated[
-        str | None,
-        typer.Option(
-            "--tolerance",
-            metavar="F%",
-            help="Move more where the cost exceeds that of a new fit by more than this fraction.",
-        ),
-    ] = None
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would move; write nothing.")
-    ] = False
+    levels: str | None = option(
+        None, "--levels K,K,...", "Numbers of clusters to follow; by default those of the model."
+    )
+    price: float = option(
+        0.25,
+        "--price",
+        "Price of a move: to move 4% of the rows must lower the cost by 4 x price %.",
+    )
+    budget: str | None = option(
+        None,
+        "--budget F%",
+        "At most this fraction of the surviving rows changes cluster. Exit code 3 if more would.",
+    )
+    tolerance: str | None = option(
+        None,
+        "--tolerance F%",
+        "Move more where the cost exceeds that of a new fit by more than this fraction.",
+    )
+    dry_run: bool = option(False, "--dry-run", "Only show what would move; write nothing.")
 
 
 @dataclass(frozen=True)
 class KeepOptions:
     """What is written besides labels."""
 
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            metavar="FILE",
-            help="Save today's model. With --force, it may be MODEL itself.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None
-    lineage: Annotated[
-        str | None,
-        typer.Option(
-            "--lineage",
-            metavar="FOLDER",
-            help="Append today's model to this lineage, which is created with MODEL if need be.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = None
-    label: Annotated[
-        str | None,
-        typer.Option(
-            "--label", help="Name of the release; by default the date.", rich_help_panel=_OUTPUT
-        ),
-    ] = None
-    staleness: Annotated[
-        bool,
-        typer.Option(
-            "--staleness",
-            help="Fit again too, and keep in the lineage how far the model is from that fit.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = False
+    to: str | None = option(
+        None, "--model FILE", "Save today's model. With --force, it may be MODEL itself.", OUTPUT
+    )
+    lineage: str | None = option(
+        None,
+        "--lineage FOLDER",
+        "Append today's model to this lineage, which is created with MODEL if need be.",
+        OUTPUT,
+    )
+    label: str | None = option(None, "--label", "Name of the release; by default the date.", OUTPUT)
+    staleness: bool = option(
+        False,
+        "--staleness",
+        "Fit again too, and keep in the lineage how far the model is from that fit.",
+        OUTPUT,
+    )
 
 
 def follow(
@@ -136,14 +106,7 @@ def follow(
     keep: KeepOptions,
     output: OutputOptions,
     display: DisplayOptions,
-    id: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            metavar="COLUMN",
-            help="Column that identifies rows; by default that of the fit.",
-        ),
-    ] = None,
+    id: str | None = option(None, "--id COLUMN", ID),
     weights: Weights = None,
 ) -> None:
     """Cluster today's table so that clusters stay what they were.

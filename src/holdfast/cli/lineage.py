@@ -8,7 +8,11 @@ import typer
 
 from holdfast.cli.console import Console
 from holdfast.cli.errors import InputError, input_errors
-from holdfast.cli.options import DisplayOptions, Force
+from holdfast.cli.options import (
+    DisplayOptions,
+    Force,
+    option,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,38 +34,18 @@ _MOST_LINES = 50  # of a table for people; JSON has them all
 def lineage(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Lineage from follow --lineage.")],
     display: DisplayOptions,
-    of: Annotated[
-        str | None,
-        typer.Option("--of", metavar="ID", help="Show where this row was, release by release."),
-    ] = None,
-    cluster: Annotated[
-        int | None,
-        typer.Option("--cluster", metavar="NAME", help="Show the history of this cluster."),
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            "--since", metavar="RELEASE", help="List the rows that moved in this release and later."
-        ),
-    ] = None,
-    level: Annotated[
-        int | None,
-        typer.Option("--level", metavar="K", help="Show only this number of clusters."),
-    ] = None,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE.html", help="Write a page.")
-    ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the releases: .png, .svg or .pdf."),
-    ] = None,
-    no_rows: Annotated[
-        bool, typer.Option("--no-rows", help="Leave ids and values out of the page.")
-    ] = False,
-    title: Annotated[
-        str | None,
-        typer.Option("--title", help="Title of the page; by default the name of the lineage."),
-    ] = None,
+    of: str | None = option(None, "--of ID", "Show where this row was, release by release."),
+    cluster: int | None = option(None, "--cluster NAME", "Show the history of this cluster."),
+    since: str | None = option(
+        None, "--since RELEASE", "List the rows that moved in this release and later."
+    ),
+    level: int | None = option(None, "--level K", "Show only this number of clusters."),
+    out: str | None = option(None, "--out -o FILE.html", "Write a page."),
+    plot: str | None = option(None, "--plot FILE", "Draw the releases: .png, .svg or .pdf."),
+    no_rows: bool = option(False, "--no-rows", "Leave ids and values out of the page."),
+    title: str | None = option(
+        None, "--title", "Title of the page; by default the name of the lineage."
+    ),
     force: Force = False,
 ) -> None:
     """Show the releases of a lineage: what changed, who moved, what became of clusters.

@@ -10,6 +10,7 @@ from holdfast.cli.options import (
     DisplayOptions,
     OutputOptions,
     ReadOptions,
+    option,
     parse_names,
 )
 from holdfast.tables.errors import list_names
@@ -37,26 +38,17 @@ def match(
     read: ReadOptions,
     output: OutputOptions,
     display: DisplayOptions,
-    id: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            metavar="COLUMN",
-            help="Column that identifies rows in both tables; by default their position.",
-        ),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            metavar="A,B,...",
-            help="Columns of labels; by default all cluster_... columns of both tables.",
-        ),
-    ] = None,
-    noise: Annotated[
-        str | None,
-        typer.Option("--noise", metavar="LABEL", help="Label that means no cluster, such as -1."),
-    ] = None,
+    id: str | None = option(
+        None,
+        "--id COLUMN",
+        "Column that identifies rows in both tables; by default their position.",
+    ),
+    columns: str | None = option(
+        None,
+        "--columns A,B,...",
+        "Columns of labels; by default all cluster_... columns of both tables.",
+    ),
+    noise: str | None = option(None, "--noise LABEL", "Label that means no cluster, such as -1."),
 ) -> None:
     """Rename the clusters of NEW so that they keep the names they had in OLD.
 

@@ -2,7 +2,7 @@
 
 import csv
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -15,48 +15,51 @@ if TYPE_CHECKING:
     from holdfast.tables.read import TextFormat
 
 __all__ = [
-    "METHODS",
-    "Append",
-    "Chunked",
-    "Clusters",
-    "ColumnOptions",
-    "DataFile",
-    "DemoData",
-    "DisplayOptions",
-    "Epsilon",
-    "Force",
-    "Full",
-    "Jobs",
-    "MeasureOptions",
-    "MethodOption",
-    "MetricOption",
-    "ModelFile",
-    "OutputOptions",
-    "ReadOptions",
-    "ReportMeasureOptions",
-    "Seed",
-    "Weights",
-    "check_counts",
-    "check_method",
-    "check_seed",
-    "parse_amounts",
-    "parse_counts",
-    "parse_epsilon",
-    "parse_fraction",
-    "parse_names",
-]
+    "CLUSTERS", "COLUMNS", "DELETE", "EPSILON", "ID", "METHOD", "METRIC", "OUTPUT", "SEED",
+    "Append", "Chunked", "Clusters", "ColumnOptions", "DataFile", "DemoData", "DisplayOptions",
+    "Epsilon", "Force", "Full", "Jobs", "MeasureOptions", "MethodOption", "ModelFile",
+    "OutputOptions", "ReadOptions", "ReportMeasureOptions", "Seed", "Weights", "check_counts",
+    "check_method", "check_seed", "option", "parse_amounts", "parse_counts", "parse_epsilon",
+    "parse_fraction", "parse_names",
+]  # fmt: skip
 
 METHODS = ("means", "medoids", "tree")
 _METRICS = ("euclidean", "manhattan", "cosine")
-_COLUMNS = "Columns and rows"
-_READING = "Reading text files"
-_OUTPUT = "Output"
+COLUMNS = "Columns and rows"
+READING = "Reading text files"
+OUTPUT = "Output"
 _MOST_COUNTS = 10_000
 
 
-def _option(*names: str, help: str, panel: str | None = None, **more: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+def declare(names: str, help: str, panel: str | None = None, **more: Any) -> Any:
+    """Declare an option for Typer: its names and what stands for its value, as in the help."""
+    words = names.split()
+    flags = [word for word in words if word.startswith("-")]
+    value = words[-1] if len(words) > len(flags) else None
+    return typer.Option(*flags, metavar=value, help=help, rich_help_panel=panel, **more)
 
+
+def option(default: Any, names: str, help: str, panel: str | None = None, **more: Any) -> Any:
+    """Declare an option with its default, of a command or of a group of options."""
+    return field(default=default, metadata={"option": declare(names, help, panel, **more)})
+
+
+CLUSTERS = ("--clusters -k K,K,...", "Numbers of clusters, such as 8 or 4,8,16 or 2-6.")
+DELETE = ("--delete N,N%,...", "How many rows to remove: numbers or fractions.")
+METHOD = (
+    "--method",
+    (
+        "means (splits between means: lowest cost), medoids (splits between rows: proven) or tree "
+        "(near-linear time: proven)."
+    ),
+)
+METRIC = ("--metric", "Distance: euclidean; for medoids also manhattan and cosine.")
+EPSILON = (
+    "--epsilon",
+    "Randomness of the centers: 0 is greedy. auto is 0.01 for means, 0.05 for medoids and 1 for tree.",
+)
+SEED = ("--seed", "Random seed; any seed is as good as another.")
+ID = "Column that identifies rows; by default that of the fit."
 
 DataFile = Annotated[
     str,
@@ -69,78 +72,39 @@ DataFile = Annotated[
 ModelFile = Annotated[
     str, typer.Argument(metavar="MODEL", help="Model file from fit --model.", show_default=False)
 ]
-Clusters = Annotated[
-    str,
-    _option(
-        "--clusters",
-        "-k",
-        metavar="K,K,...",
-        help="Numbers of clusters, such as 8 or 4,8,16 or 2-6.",
-    ),
-]
-MethodOption = Annotated[
-    str,
-    _option(
-        "--method",
-        help="means (splits between means: lowest cost), medoids (splits between rows: proven) or "
-        "tree (near-linear time: proven).",
-    ),
-]
-MetricOption = Annotated[
-    str,
-    _option("--metric", help="Distance: euclidean; for medoids also manhattan and cosine."),
-]
-Epsilon = Annotated[
-    str,
-    _option(
-        "--epsilon",
-        help="Randomness of the centers: 0 is greedy. auto is 0.01 for means, 0.05 for medoids and "
-        "1 for tree.",
-    ),
-]
-Seed = Annotated[int, _option("--seed", help="Random seed; any seed is as good as another.")]
+Clusters = Annotated[str, declare(*CLUSTERS)]
+MethodOption = Annotated[str, declare(*METHOD)]
+Epsilon = Annotated[str, declare(*EPSILON)]
+Seed = Annotated[int, declare(*SEED)]
 Jobs = Annotated[
-    int,
-    _option("--jobs", "-j", help="Processes; -1 uses all cores. The results are the same."),
+    int, declare("--jobs -j", "Processes; -1 uses all cores. The results are the same.")
 ]
-Force = Annotated[bool, _option("--force", "-f", help="Replace existing files.", panel=_OUTPUT)]
+Force = Annotated[bool, declare("--force -f", "Replace existing files.", OUTPUT)]
 Chunked = Annotated[
-    bool,
-    _option(
-        "--chunked", help="Read the file in parts: for files larger than memory.", panel=_READING
-    ),
+    bool, declare("--chunked", "Read the file in parts: for files larger than memory.", READING)
 ]
 Append = Annotated[
     bool,
-    _option(
-        "--append",
-        help="Write all columns of the table as they are, with the labels added.",
-        panel=_OUTPUT,
+    declare(
+        "--append", "Write all columns of the table as they are, with the labels added.", OUTPUT
     ),
 ]
-Weights = Annotated[
-    str | None,
-    _option("--weights", metavar="COLUMN", help="How often each row counts.", panel=_COLUMNS),
-]
+Weights = Annotated[str | None, declare("--weights COLUMN", "How often each row counts.", COLUMNS)]
 DemoData = Annotated[
     str | None,
-    _option(
-        "--data",
-        metavar="FILE",
-        help="Only write the Wine data to this file, which the examples in the help use.",
+    declare(
+        "--data FILE", "Only write the Wine data to this file, which the examples in the help use."
     ),
 ]
-
-
-Full = Annotated[bool, _option("--full", help="Measure on all rows, not on a sample of 1,000.")]
+Full = Annotated[bool, declare("--full", "Measure on all rows, not on a sample of 1,000.")]
 
 
 @dataclass(frozen=True)
 class MeasureOptions:
     """How carefully stability is measured."""
 
-    trials: Annotated[int, _option("--trials", min=1, help="Perturbed tables per number.")] = 30
-    repeats: Annotated[int, _option("--repeats", min=1, help="Seeds per random method.")] = 5
+    trials: int = option(30, "--trials", "Perturbed tables per number.", min=1)
+    repeats: int = option(5, "--repeats", "Seeds per random method.", min=1)
     seed: Seed = 0
     jobs: Jobs = -1
 
@@ -149,8 +113,8 @@ class MeasureOptions:
 class ReportMeasureOptions(MeasureOptions):
     """How carefully stability is measured for a page: `build_report` has the same defaults."""
 
-    trials: Annotated[int, _option("--trials", min=2, help="Perturbed tables per number.")] = 15
-    repeats: Annotated[int, _option("--repeats", min=1, help="Seeds per random method.")] = 4
+    trials: int = option(15, "--trials", "Perturbed tables per number.", min=2)
+    repeats: int = option(4, "--repeats", "Seeds per random method.", min=1)
     full: Full = False
 
 
@@ -158,35 +122,25 @@ class ReportMeasureOptions(MeasureOptions):
 class ReadOptions:
     """How text files are read."""
 
-    separator: Annotated[
-        str | None,
-        _option(
-            "--separator",
-            metavar="CHAR",
-            help="Between columns: found in the first line by default, a tab for .tsv files.",
-            panel=_READING,
-        ),
-    ] = None
-    decimal: Annotated[
-        str | None,
-        _option(
-            "--decimal",
-            metavar="CHAR",
-            help="Decimal point of numbers: a point, or a comma that is found in the first lines.",
-            panel=_READING,
-        ),
-    ] = None
-    encoding: Annotated[
-        str, _option("--encoding", help="Such as latin-1 or utf-16.", panel=_READING)
-    ] = "utf-8"
-    no_header: Annotated[
-        bool,
-        _option(
-            "--no-header",
-            help="The first line is a row: columns are called column_0, column_1, ...",
-            panel=_READING,
-        ),
-    ] = False
+    separator: str | None = option(
+        None,
+        "--separator CHAR",
+        "Between columns: found in the first line by default, a tab for .tsv files.",
+        READING,
+    )
+    decimal: str | None = option(
+        None,
+        "--decimal CHAR",
+        "Decimal point of numbers: a point, or a comma that is found in the first lines.",
+        READING,
+    )
+    encoding: str = option("utf-8", "--encoding", "Such as latin-1 or utf-16.", READING)
+    no_header: bool = option(
+        False,
+        "--no-header",
+        "The first line is a row: columns are called column_0, column_1, ...",
+        READING,
+    )
 
     @property
     def text(self) -> "TextFormat":
@@ -200,98 +154,61 @@ class ReadOptions:
 class ColumnOptions:
     """Which columns and rows take part, and how they are prepared."""
 
-    columns: Annotated[
-        str | None,
-        _option("--columns", metavar="A,B,...", help="Use only these columns.", panel=_COLUMNS),
-    ] = None
-    drop: Annotated[
-        str | None,
-        _option(
-            "--ignore",
-            "--drop",
-            metavar="A,B,...",
-            help="Use all columns that can be used except these.",
-            panel=_COLUMNS,
-        ),
-    ] = None
-    categories: Annotated[
-        str | None,
-        _option(
-            "--categories",
-            metavar="A,B,...",
-            help="Take these columns as categories, also where they hold numbers.",
-            panel=_COLUMNS,
-        ),
-    ] = None
-    dates: Annotated[
-        str | None,
-        _option(
-            "--dates",
-            metavar="A,B,...",
-            help="Take these columns as dates or times, such as 2024-05-31 14:30.",
-            panel=_COLUMNS,
-        ),
-    ] = None
-    cycles: Annotated[
-        str | None,
-        _option(
-            "--cycles",
-            metavar="hour,weekday",
-            help="Add the hour, the weekday or both of dates, as points on a circle.",
-            panel=_COLUMNS,
-        ),
-    ] = None
-    transform: Annotated[
-        str | None,
-        _option(
-            "--transform",
-            metavar="log:A,B,...",
-            help="Take log(1 + x) of these columns: for numbers with heavy tails.",
-            panel=_COLUMNS,
-        ),
-    ] = None
-    id: Annotated[
-        str | None,
-        _option(
-            "--id",
-            metavar="COLUMN",
-            help="Column that identifies rows; otherwise rows are numbered from 0.",
-            panel=_COLUMNS,
-        ),
-    ] = None
-    standardize: Annotated[
-        bool,
-        _option(
-            "--standardize/--no-standardize",
-            help="Divide numbers by the deviation of their core, which no single row decides.",
-            panel=_COLUMNS,
-        ),
-    ] = True
-    strict: Annotated[
-        bool,
-        _option(
-            "--strict",
-            help="Fail on columns that are not numeric and on missing values.",
-            panel=_COLUMNS,
-        ),
-    ] = False
-    drop_missing: Annotated[
-        bool,
-        _option(
-            "--drop-missing",
-            help="Leave out rows with missing values; their labels stay empty.",
-            panel=_COLUMNS,
-        ),
-    ] = False
-    impute: Annotated[
-        str | None,
-        _option(
-            "--impute",
-            metavar="median",
-            help="Fill missing values with the median of their column, and do not mark them.",
-            panel=_COLUMNS,
-        ),
-    ] = None
+    columns: str | None = option(None, "--columns A,B,...", "Use only these columns.", COLUMNS)
+    drop: str | None = option(
+        None, "--ignore --drop A,B,...", "Use all columns that can be used except these.", COLUMNS
+    )
+    categories: str | None = option(
+        None,
+        "--categories A,B,...",
+        "Take these columns as categories, also where they hold numbers.",
+        COLUMNS,
+    )
+    dates: str | None = option(
+        None,
+        "--dates A,B,...",
+        "Take these columns as dates or times, such as 2024-05-31 14:30.",
+        COLUMNS,
+    )
+    cycles: str | None = option(
+        None,
+        "--cycles hour,weekday",
+        "Add the hour, the weekday or both of dates, as points on a circle.",
+        COLUMNS,
+    )
+    transform: str | None = option(
+        None,
+        "--transform log:A,B,...",
+        "Take log(1 + x) of these columns: for numbers with heavy tails.",
+        COLUMNS,
+    )
+    id: str | None = option(
+        None,
+        "--id COLUMN",
+        "Column that identifies rows; otherwise rows are numbered from 0.",
+        COLUMNS,
+    )
+    standardize: bool = option(
+        True,
+        "--standardize/--no-standardize",
+        "Divide numbers by the deviation of their core, which no single row decides.",
+        COLUMNS,
+    )
+    strict: bool = option(
+        False, "--strict", "Fail on columns that are not numeric and on missing values.", COLUMNS
+    )
+    drop_missing: bool = option(
+        False,
+        "--drop-missing",
+        "Leave out rows with missing values; their labels stay empty.",
+        COLUMNS,
+    )
+    impute: str | None = option(
+        None,
+        "--impute median",
+        "Fill missing values with the median of their column, and do not mark them.",
+        COLUMNS,
+    )
 
     def choice(self, weights: str | None = None) -> "ColumnChoice":
         """Return the same for `holdfast.tables`."""
@@ -331,17 +248,13 @@ class ColumnOptions:
 class OutputOptions:
     """Where the table goes."""
 
-    out: Annotated[
-        str,
-        _option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Table to write: .csv, .tsv, .parquet, .arrow, .feather or .npy; - is CSV on "
-            "standard output.",
-            panel=_OUTPUT,
-        ),
-    ] = "-"
+    out: str = option(
+        "-",
+        "--out -o FILE",
+        "Table to write: .csv, .tsv, .parquet, .arrow, .feather or .npy; - is CSV on "
+        "standard output.",
+        OUTPUT,
+    )
     force: Force = False
 
 
@@ -349,16 +262,9 @@ class OutputOptions:
 class DisplayOptions:
     """How much is printed, and in which form."""
 
-    json: Annotated[bool, _option("--json", help="Print the result as JSON.", panel=_OUTPUT)] = (
-        False
-    )
-    quiet: Annotated[
-        bool,
-        _option("--quiet", "-q", help="Print errors only: no notices, no bars.", panel=_OUTPUT),
-    ] = False
-    debug: Annotated[
-        bool, _option("--debug", help="Show where an error comes from.", panel=_OUTPUT)
-    ] = False
+    json: bool = option(False, "--json", "Print the result as JSON.", OUTPUT)
+    quiet: bool = option(False, "--quiet -q", "Print errors only: no notices, no bars.", OUTPUT)
+    debug: bool = option(False, "--debug", "Show where an error comes from.", OUTPUT)
 
 
 def parse_counts(text: str, option: str = "--clusters") -> tuple[int, ...]:

@@ -1,9 +1,7 @@
 """``holdfast predict``: a model and new rows -> labels."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.progress import ProgressOption
 from holdfast.cli.console import Console
@@ -17,6 +15,7 @@ from holdfast.cli.cut import (
 )
 from holdfast.cli.errors import InputError
 from holdfast.cli.options import (
+    ID,
     Append,
     Chunked,
     DataFile,
@@ -24,6 +23,7 @@ from holdfast.cli.options import (
     ModelFile,
     OutputOptions,
     ReadOptions,
+    option,
     parse_counts,
 )
 
@@ -62,23 +62,10 @@ def predict(
     read: ReadOptions,
     output: OutputOptions,
     display: DisplayOptions,
-    clusters: Annotated[
-        str | None,
-        typer.Option(
-            "--clusters",
-            "-k",
-            metavar="K,K,...",
-            help="Numbers of clusters; by default those of the fit.",
-        ),
-    ] = None,
-    id: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            metavar="COLUMN",
-            help="Column that identifies rows; by default that of the fit.",
-        ),
-    ] = None,
+    clusters: str | None = option(
+        None, "--clusters -k K,K,...", "Numbers of clusters; by default those of the fit."
+    ),
+    id: str | None = option(None, "--id COLUMN", ID),
     append: Append = False,
     chunked: Chunked = False,
 ) -> None:

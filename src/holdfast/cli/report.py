@@ -3,14 +3,13 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.console import Console
 from holdfast.cli.errors import input_errors
 from holdfast.cli.fit import read_dataset
 from holdfast.cli.options import (
+    DELETE,
     ColumnOptions,
     DataFile,
     DisplayOptions,
@@ -21,6 +20,7 @@ from holdfast.cli.options import (
     ReportMeasureOptions,
     check_method,
     check_seed,
+    option,
     parse_amounts,
     parse_epsilon,
     parse_names,
@@ -45,40 +45,23 @@ def report(
     column: ColumnOptions,
     how: ReportMeasureOptions,
     display: DisplayOptions,
-    clusters: Annotated[
-        int,
-        typer.Option("--clusters", "-k", min=1, help="The cut that is measured and shown first."),
-    ] = 8,
+    clusters: int = option(8, "--clusters -k", "The cut that is measured and shown first.", min=1),
     method: MethodOption = "means",
     epsilon: Epsilon = "auto",
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            "--methods",
-            metavar="M,M,...",
-            help=f"Methods to compare with: some of {', '.join(METHODS)}. By default the first "
-            "three, the linkages and bisecting_kmeans.",
-        ),
-    ] = None,
-    delete: Annotated[
-        str,
-        typer.Option(
-            "--delete", metavar="N,N%,...", help="How many rows to remove: numbers or fractions."
-        ),
-    ] = "1,5%,20%",
-    title: Annotated[
-        str | None,
-        typer.Option("--title", help="Title of the page; by default the name of the file."),
-    ] = None,
-    no_rows: Annotated[
-        bool,
-        typer.Option(
-            "--no-rows", help="Leave out everything about single rows: values, ids, points."
-        ),
-    ] = False,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help="The page to write.")
-    ] = "report.html",
+    methods: str | None = option(
+        None,
+        "--methods M,M,...",
+        f"Methods to compare with: some of {', '.join(METHODS)}. By default the first "
+        "three, the linkages and bisecting_kmeans.",
+    ),
+    delete: str = option("1,5%,20%", *DELETE),
+    title: str | None = option(
+        None, "--title", "Title of the page; by default the name of the file."
+    ),
+    no_rows: bool = option(
+        False, "--no-rows", "Leave out everything about single rows: values, ids, points."
+    ),
+    out: str = option("report.html", "--out -o FILE", "The page to write."),
     force: Force = False,
 ) -> None:
     """Write one HTML page about a clustering: what the clusters are and how stable they are.

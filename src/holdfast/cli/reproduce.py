@@ -1,12 +1,13 @@
 """``holdfast reproduce``: the paper's experiments, from configuration to verdicts."""
 
-from typing import Annotated
-
-import typer
-
 from holdfast.cli.console import Console
 from holdfast.cli.errors import input_errors
-from holdfast.cli.options import DisplayOptions, Jobs, parse_names
+from holdfast.cli.options import (
+    DisplayOptions,
+    Jobs,
+    option,
+    parse_names,
+)
 
 __all__ = ["EXAMPLES", "reproduce"]
 
@@ -15,30 +16,14 @@ EXAMPLES = ("holdfast reproduce --quick --panels datasets --out results",)
 
 def reproduce(
     display: DisplayOptions,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Run fewer trials, in under three minutes.")
-    ] = False,
-    panels: Annotated[
-        str | None,
-        typer.Option("--panels", metavar="A,B,...", help="Run some of the figures; default all."),
-    ] = None,
-    data_dir: Annotated[
-        str | None,
-        typer.Option("--data-dir", metavar="FOLDER", help="Folder of data sets to use."),
-    ] = None,
-    raw: Annotated[
-        bool, typer.Option("--raw", help="Keep all dimensions of the data sets.")
-    ] = False,
-    seed: Annotated[
-        int, typer.Option("--seed", help="Random seed; the default gives the committed results.")
-    ] = 2025,
+    quick: bool = option(False, "--quick", "Run fewer trials, in under three minutes."),
+    panels: str | None = option(None, "--panels A,B,...", "Run some of the figures; default all."),
+    data_dir: str | None = option(None, "--data-dir FOLDER", "Folder of data sets to use."),
+    raw: bool = option(False, "--raw", "Keep all dimensions of the data sets."),
+    seed: int = option(2025, "--seed", "Random seed; the default gives the committed results."),
     jobs: Jobs = -1,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FOLDER", help="Folder for all results.")
-    ] = "results",
-    profile: Annotated[
-        str | None, typer.Option("--profile", hidden=True, help="For tests.")
-    ] = None,
+    out: str = option("results", "--out -o FOLDER", "Folder for all results."),
+    profile: str | None = option(None, "--profile", "For tests.", hidden=True),
 ) -> None:
     """Run the experiments of the paper and judge each of its claims.
 

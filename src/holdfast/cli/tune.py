@@ -1,8 +1,6 @@
 """``holdfast tune``: the epsilon that moves little enough, or costs little enough."""
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.progress import Progress
 from holdfast.cli.console import Console
@@ -18,6 +16,7 @@ from holdfast.cli.options import (
     check_counts,
     check_method,
     check_seed,
+    option,
     parse_amounts,
     parse_fraction,
 )
@@ -39,32 +38,19 @@ def tune(
     column: ColumnOptions,
     how: MeasureOptions,
     display: DisplayOptions,
-    clusters: Annotated[
-        int, typer.Option("--clusters", "-k", min=1, help="Number of clusters.")
-    ] = 8,
-    target_moved: Annotated[
-        str | None,
-        typer.Option(
-            "--target-moved",
-            metavar="FRACTION",
-            help="Find the cheapest epsilon at which at most this fraction of the remaining rows "
-            "changes cluster.",
-        ),
-    ] = None,
-    max_cost_ratio: Annotated[
-        float | None,
-        typer.Option(
-            "--max-cost-ratio",
-            help="Find the most stable epsilon that costs at most this many times as much as "
-            "epsilon 0.",
-        ),
-    ] = None,
-    delete: Annotated[
-        str,
-        typer.Option(
-            "--delete", metavar="N|N%", help="How many rows to remove: a number or a fraction."
-        ),
-    ] = "5%",
+    clusters: int = option(8, "--clusters -k", "Number of clusters.", min=1),
+    target_moved: str | None = option(
+        None,
+        "--target-moved FRACTION",
+        "Find the cheapest epsilon at which at most this fraction of the remaining rows "
+        "changes cluster.",
+    ),
+    max_cost_ratio: float | None = option(
+        None,
+        "--max-cost-ratio",
+        "Find the most stable epsilon that costs at most this many times as much as epsilon 0.",
+    ),
+    delete: str = option("5%", "--delete N|N%", "How many rows to remove: a number or a fraction."),
     method: MethodOption = "means",
 ) -> None:
     """Find the epsilon that meets a target, and show the whole curve.

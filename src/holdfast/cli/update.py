@@ -3,16 +3,20 @@
 import copy
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.files import file_state, hold_file
 from holdfast.cli.console import Console
 from holdfast.cli.cut import load_model, save_model, table_of
 from holdfast.cli.diff import compare_models, show_differences
 from holdfast.cli.errors import InputError, input_errors
-from holdfast.cli.options import DisplayOptions, Force, ModelFile, ReadOptions
+from holdfast.cli.options import (
+    DisplayOptions,
+    Force,
+    ModelFile,
+    ReadOptions,
+    option,
+)
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
@@ -31,16 +35,9 @@ def update(
     model: ModelFile,
     read: ReadOptions,
     display: DisplayOptions,
-    add: Annotated[
-        str | None, typer.Option("--add", metavar="DATA", help="Table of rows to add.")
-    ] = None,
-    remove: Annotated[
-        str | None, typer.Option("--remove", metavar="DATA", help="Table of rows to remove.")
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="FILE", help="File to write; by default MODEL is replaced."),
-    ] = None,
+    add: str | None = option(None, "--add DATA", "Table of rows to add."),
+    remove: str | None = option(None, "--remove DATA", "Table of rows to remove."),
+    to: str | None = option(None, "--to FILE", "File to write; by default MODEL is replaced."),
     force: Force = False,
 ) -> None:
     """Add rows to a model and remove rows from it. The result equals a fit on the remaining rows.

@@ -1,0 +1,246 @@
+"""How a cluster of sparse rows would be split: the steps of `proposals`, on the values stored.
+
+Rows are never copied as dense ones. What is known of a cluster has one value for each column in which
+a member has one, so all clusters together take no more memory than the rows.
+"""
+
+import math
+import os
+import threading
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from holdfast._machine.jit import read_only
+from holdfast._machine.parallel import share_parts
+from holdfast.centers._means_kernels import COST_UNIT
+from holdfast.centers._sparse_kernels import (
+    add_products,
+    gather_rows,
+    measure_rows,
+    score_rows,
+    settle_rows,
+    sides_of_rows,
+    split_rows,
+)
+from holdfast.centers.keyed_table import Pool, Table
+from holdfast.centers.proposals import (
+    AVERAGED_VALUES,
+    AVERAGES,
+    CANDIDATES,
+    SAMPLE_SPLITS,
+    SCORED,
+    SCORED_VALUES,
+    Cluster,
+    Floats,
+    Members,
+    Proposer,
+    _Part,
+)
+
+__all__ = ["SparsePlane", "SparseProposer"]
+
+_THREADED = 1 << 19  # values in a pass from which threads pay
+_MOST_STEPS = 2.0**31  # more than a column's grid has
+
+
+@dataclass(frozen=True)
+class SparsePlane:
+    """A row is on the far side if its inner product with the normal is larger than the offset.
+
+    Attributes
+    ----------
+    columns : ndarray of dtype int32
+        Where the normal is not zero; rising.
+    normal : ndarray of the same shape, dtype float64
+    offset : float
+    """
+
+    columns: NDArray[np.int32]
+    normal: Floats
+    offset: float
+
+
+@dataclass(frozen=True)
+class _SparsePart(_Part):
+    """What is known of a cluster, in the columns in which a member has a value."""
+
+    columns: NDArray[np.int32]
+
+
+class SparseProposer(Proposer):
+    """Proposes splits of sparse rows; works on one cluster at a time, in its own columns.
+
+    `columns` are those of the cluster at work, `d` is their number, and `where` numbers them.
+    """
+
+    def __init__(self, table: Table, epsilon: float, seed: int) -> None:
+        super().__init__(table, epsilon, seed)
+        rows: csr_array = table.rows
+        self.starts, self.values = read_only(rows.indptr), read_only(rows.data)
+        self.stored, self.width = read_only(rows.indices), rows.shape[1]
+        self.where = np.empty(self.width, dtype=np.int32)
+        self.turn = threading.RLock()
+        used = np.zeros(self.width, dtype=np.bool_)
+        used[self.stored] = True
+        self.work_on(np.flatnonzero(used).astype(np.int32))
+
+    def no_plane(self) -> SparsePlane:
+        """Stand in for the plane of the first cluster, which has none."""
+        return SparsePlane(np.empty(0, dtype=np.int32), np.empty(0), 0.0)
+
+    def work_on(self, columns: NDArray[np.int32]) -> None:
+        """Take up a cluster; it has at least one column, if only of zeros."""
+        self.columns = columns if columns.size else np.zeros(1, dtype=np.int32)
+        self.d = self.columns.size
+        self.where[self.columns] = np.arange(self.d, dtype=np.int32)
+
+    def propose(self, members: Members, part: _Part, pool: Pool) -> Cluster:
+        """Find the split of one cluster, in the columns that it uses."""
+        with self.turn:
+            part = self.narrow(part)
+            self.work_on(part.columns)
+            cluster = super().propose(members, part, pool)
+            found = cluster.proposal
+            if found is None:
+                return cluster
+            normal = found.plane[1]
+            used, offset = np.flatnonzero(normal), self.offset_of(found.plane)
+            plane = SparsePlane(self.columns[used], normal[used], offset)
+            stay, go = self.narrow(found.stay), self.narrow(found.go)
+            return replace(cluster, proposal=replace(found, plane=plane, stay=stay, go=go))
+
+    def narrow(self, part: _Part) -> _SparsePart:
+        """Keep the columns in which a member has a value."""
+        if isinstance(part, _SparsePart):
+            return part
+        used = np.flatnonzero((part.low != 0.0) | (part.high != 0.0))
+        if used.size == 0:
+            used = np.zeros(1, dtype=np.int64)
+        lines = part.mean[used], part.low[used], part.high[used]
+        return _SparsePart(part.center, *lines, part.cost, self.columns[used])
+
+    def offset_of(self, plane: Floats) -> float:
+        """Inner product of the point of a plane with its normal."""
+        return float(add_products(plane[0].copy(), plane[1]))
+
+    def plane_across(self, part: _Part) -> Floats:
+        """Plane through the center across the widest column: it splits any members that differ."""
+        chosen = slice(self.starts[part.center], self.starts[part.center + 1])
+        anchor = np.zeros(self.d)
+        anchor[self.where[self.stored[chosen]]] = self.values[chosen] * np.float64(
+            self.table.factor
+        )
+        plane = np.array([anchor, np.zeros(self.d)])
+        j = int(np.argmax(part.high - part.low))
+        plane[1, j] = 1.0 if part.high[j] > anchor[j] else -1.0
+        return plane
+
+    def is_far(self, row: int, plane: Floats) -> bool:
+        """Whether a row is on the far side, with the arithmetic of `split_all`."""
+        side = np.zeros(1, dtype=np.bool_)
+        sides_of_rows(
+            self.starts, self.stored, self.values, self.table.factor, self.where,
+            np.array([row], dtype=np.int32), read_only(plane[1]), self.offset_of(plane), side,
+        )  # fmt: skip
+        return bool(side[0])
+
+    def start_plane(self, part: _Part, sample: Pool) -> tuple[int, Floats]:
+        """Draw a candidate by what its direction tells apart; let its plane settle on the sample.
+
+        -1 where no direction tells anything apart, or no plane.
+        """
+        table, size = self.table, sample.members.size
+        count, scored = min(CANDIDATES, size), min(size, max(SCORED, SCORED_VALUES // self.width))
+        stretch = math.ldexp(1.0, -self.exponent_of(part))
+        lengths = self.starts[sample.members + 1] - self.starts[sample.members]
+        starts = np.append(0, np.cumsum(lengths, dtype=np.int64))
+        columns, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
+        gather_rows(
+            self.starts, self.stored, self.values, table.factor * stretch, self.where,
+            sample.members, columns, values,
+        )  # fmt: skip
+        room, lines, mean = np.empty((3, size)), np.empty((6, self.d)), part.mean * stretch
+        score, plane = np.empty(count), np.empty((2, self.d))
+        rows = (starts, columns, values, sample.weight, mean)
+        score_rows(*rows, count, scored, room, lines[0], score)
+        drawn = self.draw_direction(part, sample, score)
+        if drawn < 0:
+            return -1, plane
+        averages = max(1, min(AVERAGES, AVERAGED_VALUES // (size * self.width)))
+        settled = settle_rows(
+            *rows, stretch, table.spherical, drawn, averages, SAMPLE_SPLITS, room, lines, plane
+        )
+        return drawn if settled else -1, plane
+
+    def parts_of(self, size: int) -> list[slice]:
+        """Parts of that many members, for threads."""
+        values = size * (self.values.size // self.n + 1)
+        parts = 1 if values < _THREADED else os.cpu_count() or 1
+        ends = [size * i // parts for i in range(parts + 1)]
+        return [slice(ends[i], ends[i + 1]) for i in range(parts)]
+
+    def split_all(
+        self, members: Members, plane: Floats, grid: Floats, both: bool, moves: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], int, int]:
+        """Split members by a plane: sums of both sides, weight that moves, number that changed."""
+        table, parts = self.table, self.parts_of(members.size)
+        sums = np.zeros((len(parts), 2, self.d), dtype=np.int64)
+        counts = np.zeros((len(parts), 2), dtype=np.int64)
+        steps = (0.0 - grid[0]) * grid[1] + 0.5
+        # Where no member is zero, any number does: it is taken off each value and added to the sum.
+        zero = np.where(np.abs(steps) < _MOST_STEPS, steps, 0.0).astype(np.int64)
+        normal, offset = read_only(plane[1]), self.offset_of(plane)
+
+        def work(i: int) -> None:
+            some = members[parts[i]]
+            counts[i] = split_rows(
+                self.starts, self.stored, self.values, table.factor, self.where, some,
+                self.weight_of(some), normal, offset, grid, zero, both, moves[parts[i]], sums[i],
+            )  # fmt: skip
+
+        share_parts(len(parts), work)
+        moved, changed = (int(count) for count in counts.sum(axis=0))
+        found = sums.sum(axis=0)
+        found[1] += moved * zero
+        if both:
+            found[0] += (self.weight_in(members) - moved) * zero
+        return found, moved, changed
+
+    def measure_all(
+        self, members: Members, moves: NDArray[np.bool_], points: Floats, exponent: int
+    ) -> tuple[list[float], Floats, Floats, int]:
+        """Costs and bounds of both sides, and the member of the far side closest to its point."""
+        table, parts = self.table, self.parts_of(members.size)
+        sums = np.zeros((len(parts), 2, 3), dtype=np.uint64)
+        low = np.full((len(parts), 2, self.d), np.inf)
+        high = np.full((len(parts), 2, self.d), -np.inf)
+        seen = np.zeros((len(parts), 2, self.d), dtype=np.int32)
+        closest: list[tuple[float, int, int]] = [(math.inf, 0, -1)] * len(parts)
+        stretch = math.ldexp(1.0, -exponent)
+        squares = np.array([add_products(line.copy(), line) for line in points * stretch])
+
+        def work(i: int) -> None:
+            some = members[parts[i]]
+            row, distance = measure_rows(
+                self.starts, self.stored, self.values, table.factor, self.where, some,
+                self.weight_of(some), table.key, moves[parts[i]], points, squares, stretch,
+                table.spherical, sums[i], low[i], high[i], seen[i],
+            )  # fmt: skip
+            if row >= 0:
+                closest[i] = (distance, int(table.key[row]), row)
+
+        share_parts(len(parts), work)
+        power = exponent * (2 if table.spherical else 1)
+        costs = [
+            math.ldexp(float(a + (b << 32) + (c << 64)) * COST_UNIT, power)
+            for a, b, c in sums.astype(object).sum(axis=0)
+        ]
+        moved = int(np.count_nonzero(moves))
+        zeros = seen.sum(axis=0) < np.array([[members.size - moved], [moved]])
+        lowest, highest = low.min(axis=0), high.max(axis=0)
+        lowest[zeros] = np.minimum(lowest[zeros], 0.0)
+        highest[zeros] = np.maximum(highest[zeros], 0.0)
+        return costs, lowest, highest, min(closest)[2]
