@@ -161,15 +161,14 @@ def test_updates_at_the_same_time_wait_for_each_other(holdfast, people, model, m
         path = people.parent / part
         path.write_text(path.read_text().replace("\np", "\nq"))
     together = threading.Barrier(3)
-    read = update_command._read
+    read = update_command.read_file
 
     def read_together(*arguments):
         table = read(*arguments)
-        if arguments[0] is not None:
-            together.wait(60)  # all have loaded the model, none has locked it
+        together.wait(60)  # all have read their rows, none has locked the model
         return table
 
-    monkeypatch.setattr(update_command, "_read", read_together)
+    monkeypatch.setattr(update_command, "read_file", read_together)
     codes = []
     programs = [
         threading.Thread(
@@ -201,7 +200,7 @@ def test_a_model_that_was_replaced_meanwhile_is_not_overwritten(
     monkeypatch.setattr(update_command, "compare_models", compare_and_replace)
     done = holdfast("update", model, "--add", some)
     assert done.code == 2
-    assert "was replaced while it was updated" in done.err
+    assert "was replaced while it was in use" in done.err
     assert load(model).row_weights_.sum() == 61
 
 

@@ -64,11 +64,6 @@ class Progress:
         """Remove the line from the terminal."""
         self.close()
 
-    @property
-    def listens(self) -> bool:
-        """Whether progress is shown or reported at all."""
-        return self._listener is not None
-
     def advance(self, count: float = 1.0) -> None:
         """Count rounds as done."""
         self.done += count

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.console import Console
 from holdfast.cli.errors import InputError
+from holdfast.cli.inputs import check_cuts, load_model, table_of
 from holdfast.cli.options import (
     Clusters,
     DisplayOptions,
@@ -19,23 +20,12 @@ if TYPE_CHECKING:
 
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.hierarchy import Hierarchy
-    from holdfast.storage.model import TableRecord
     from holdfast.tables.dataset import Dataset
     from holdfast.tables.read import DataTable
 
 __all__ = [
-    "EXAMPLES",
-    "append_labels",
-    "check_cuts",
-    "cut",
-    "describe_cuts",
-    "describe_profile",
-    "load_model",
-    "name_labels",
-    "save_model",
-    "show_labels",
-    "table_of",
-]
+    "EXAMPLES", "append_labels", "cut", "describe_cuts", "describe_profile", "name_labels", "show_labels",
+]  # fmt: skip
 
 EXAMPLES = (
     "holdfast cut wine.holdfast --clusters 12 --out twelve.csv",
@@ -70,64 +60,6 @@ def cut(
     cuts = describe_cuts(fitted, ks, table.column(0).to_numpy()[source.used])
     record = {"n_rows": table.num_rows, "n_used": hierarchy.n_rows, "cuts": cuts}
     show_labels(console, record, table, output.out, {})
-
-
-def load_model(path: str) -> "HierarchicalKMedian":
-    """Read a model that ``fit --model`` or Python saved."""
-    import os
-
-    from holdfast import load
-    from holdfast.tables.errors import describe_reason
-
-    if path == "-":
-        raise InputError("a model is read from a file, not from standard input.")
-    if os.path.isdir(path):
-        raise InputError(f"{path} is a folder; expected a model file.")
-    try:
-        return load(path)
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {describe_reason(error)}.") from None
-    except ValueError as error:
-        raise InputError(str(error)) from None
-
-
-def table_of(model: "HierarchicalKMedian") -> "TableRecord":
-    """Return what a model knows of its table; one saved from Python takes columns as they are."""
-    import numpy as np
-
-    from holdfast.storage.model import TableRecord
-    from holdfast.tables.preparation import Preparation
-
-    if model.table_ is not None:
-        return model.table_
-    numbered = [f"column_{j}" for j in range(model.n_features_in_)]
-    names = tuple(str(name) for name in getattr(model, "feature_names_in_", numbered))
-    used = np.ones(model.hierarchy_.n_rows, dtype=np.bool_)
-    return TableRecord(Preparation(names), None, None, used, (model.n_clusters,))
-
-
-def save_model(model: "HierarchicalKMedian", path: str, *, include_rows: bool = True) -> None:
-    """Write a model file, whole or not at all; a link stays a link."""
-    import os
-
-    from holdfast.tables.errors import WriteError, describe_reason
-
-    try:
-        model.save(os.path.realpath(path), include_rows=include_rows)
-    except OSError as error:
-        raise WriteError(f"{path} cannot be written: {describe_reason(error)}.") from error
-
-
-def check_cuts(model: "HierarchicalKMedian", ks: tuple[int, ...], path: str) -> None:
-    """Refuse numbers of clusters that the model does not reach."""
-    most = model.hierarchy_.n_centers
-    if max(ks) > most:
-        raise InputError(
-            f"{path} has at most {most:,} clusters; --clusters asks for {max(ks):,}. Ask for fewer, "
-            "or fit again with a larger --max-centers."
-        )
 
 
 def name_labels(hierarchy: "Hierarchy", k: int, labels: "NDArray[np.int32]") -> Any:

@@ -7,8 +7,8 @@ import typer
 
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.cli.console import Console
-from holdfast.cli.cut import check_cuts, load_model, table_of
 from holdfast.cli.errors import InputError
+from holdfast.cli.inputs import check_cuts, load_model, table_of
 from holdfast.cli.options import (
     DisplayOptions,
     option,

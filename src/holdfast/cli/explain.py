@@ -3,8 +3,8 @@
 from typing import Any
 
 from holdfast.cli.console import Console
-from holdfast.cli.cut import check_cuts, load_model, table_of
 from holdfast.cli.errors import InputError
+from holdfast.cli.inputs import check_cuts, load_model, table_of
 from holdfast.cli.options import (
     DisplayOptions,
     ModelFile,

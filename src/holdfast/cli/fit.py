@@ -5,16 +5,15 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.console import Console
-from holdfast.cli.cut import (
-    append_labels,
-    describe_cuts,
-    describe_profile,
+from holdfast.cli.cut import append_labels, describe_cuts, describe_profile, show_labels
+from holdfast.cli.errors import InputError, input_errors
+from holdfast.cli.inputs import (
     load_model,
+    read_dataset,
     save_model,
-    show_labels,
+    show_preparation,
     table_of,
 )
-from holdfast.cli.errors import InputError, input_errors
 from holdfast.cli.options import (
     CLUSTERS,
     COLUMNS,
@@ -46,9 +45,8 @@ if TYPE_CHECKING:
     from holdfast.tables.dataset import Dataset
     from holdfast.tables.preparation import Preparation
     from holdfast.tables.read import DataTable
-    from holdfast.tables.summary import Treatment
 
-__all__ = ["EXAMPLES", "fit", "read_dataset"]
+__all__ = ["EXAMPLES", "fit"]
 
 EXAMPLES = (
     "holdfast fit wine.csv --clusters 4",
@@ -56,8 +54,6 @@ EXAMPLES = (
     "holdfast fit wine.csv -k 3 --drop hue --method medoids -o labels.parquet",
     "cat wine.csv | holdfast fit - -k 2-6 --quiet | head -n 3",
 )
-
-_MOST_TREATMENTS = 40
 
 
 @dataclass(frozen=True)
@@ -254,67 +250,6 @@ def announce_compiling(method: str, console: Console) -> None:
     }
     if not is_compiled(kernels[method]):
         console.notice("compiling once, about 10 s; the next fit starts at once.")
-
-
-def read_dataset(
-    path: str,
-    read: ReadOptions,
-    column: ColumnOptions,
-    console: Console,
-    *,
-    weights: str | None = None,
-    like: "HierarchicalKMedian | None" = None,
-    keep_written: bool = False,
-) -> "Dataset":
-    """Read a table and prepare its rows, as the options say."""
-    from holdfast.tables.dataset import prepare_like, prepare_table
-    from holdfast.tables.read import read_table
-
-    choice, missing = column.choice(weights), column.missing
-    with console.progress(f"reading {path}") as progress:
-        table = read_table(
-            path,
-            read.text,
-            exact=(column.id,),
-            keep_written=keep_written,
-            notify=console.notice,
-            progress=progress,
-        )
-    if like is None:
-        dataset = prepare_table(
-            table, choice, standardize=column.standardize, missing=missing, notify=console.notice
-        )
-    else:
-        preparation = table_of(like).preparation
-        dataset = prepare_like(
-            table, preparation, id_name=column.id, weights=weights, notify=console.notice
-        )
-    dataset.check_ids()
-    show_preparation(dataset.preparation, dataset.treatments, console, dataset.rows.shape[0])
-    return dataset
-
-
-def show_preparation(
-    preparation: "Preparation",
-    treatments: "tuple[Treatment, ...]",
-    console: Console,
-    n_rows: int | None = None,
-) -> None:
-    """Say what was done with the columns: in a line, and in a table if they are not all alike."""
-    from holdfast.tables.errors import count, list_names, show_name
-
-    rows = "" if n_rows is None else f"{count(n_rows, 'row')}, "
-    names = [source.name for source in preparation.sources]
-    scaled = "numbers divided by the deviation of their core" if preparation.scale else "not scaled"
-    console.notice(f"{rows}{count(len(names), 'column')}: {list_names(names)}; {scaled}.")
-    plain = ("number", "-")
-    if all(t.kind in plain and "tails" not in t.how for t in treatments) or console.display.quiet:
-        return
-    shown = treatments[:_MOST_TREATMENTS]
-    lines = [[show_name(t.name) or "(no name)", t.kind, t.how] for t in shown]
-    if len(treatments) > len(shown):
-        lines.append([f"and {len(treatments) - len(shown):,} more", "", ""])
-    console.show_table(["column", "kind", "what is done with it"], lines, notice=True)
 
 
 def _build_estimator(

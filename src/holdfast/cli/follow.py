@@ -2,16 +2,22 @@
 
 import math
 import os
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast._machine.files import file_state, hold_file
 from holdfast.cli.console import Console
-from holdfast.cli.cut import load_model, name_labels, save_model, show_labels, table_of
+from holdfast.cli.cut import name_labels, show_labels
 from holdfast.cli.errors import BindingBudget, InputError, input_errors
+from holdfast.cli.inputs import (
+    hold_model,
+    load_model,
+    prepare_as,
+    read_file,
+    save_model,
+    table_of,
+)
 from holdfast.cli.lineage import open_lineage
 from holdfast.cli.options import (
     ID,
@@ -25,7 +31,6 @@ from holdfast.cli.options import (
     parse_counts,
     parse_fraction,
 )
-from holdfast.cli.predict import choose_id
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
@@ -125,17 +130,16 @@ def follow(
     series = _choose_lineage(model, keep, in_lineage)
     same = keep.to is not None and os.path.realpath(keep.to) == os.path.realpath(model)
     _check_outputs(model, data, output, keep, same=same)
-    held = hold_file(model, lambda: _wait(model, console)) if same else nullcontext()
-    with held:
-        state = file_state(model)
-        before = _latest_model(series, model) if in_lineage else load_model(model)
+    with hold_model(model, console, replaced=same) as check:
+        before = (
+            _latest_model(series, model) if in_lineage else load_model(model, rows_for="followed")
+        )
         dataset = _read(data, read, before, id, weights, console)
         with console.progress(f"following {dataset.rows.shape[0]:,} rows") as progress:
             today = _follow(before, dataset, options, progress)
         if series is not None and not how.dry_run:
             _append(series, before, today, keep, console)
-        if same and file_state(model) != state:
-            raise InputError(f"{model} was replaced while it was followed. Run the command again.")
+        check()
         if keep.to is not None and not how.dry_run:
             save_model(today, keep.to)
     if how.dry_run:
@@ -202,10 +206,6 @@ def _check_outputs(
         check_outputs({"--lineage": (keep.lineage, ())}, force=False, inputs=(model, data))
 
 
-def _wait(model: str, console: Console) -> None:
-    console.notice(f"waiting until another command has finished with {model}.")
-
-
 def _read(
     data: str,
     read: ReadOptions,
@@ -214,32 +214,21 @@ def _read(
     weights: str | None,
     console: Console,
 ) -> "Dataset":
-    from holdfast.tables.dataset import prepare_like
-    from holdfast.tables.read import read_table
-
-    source = table_of(model)
-    exact = (id, source.id_name)
-    with console.progress(f"reading {data}") as progress:
-        table = read_table(data, read.text, exact=exact, notify=console.notice, progress=progress)
-    id = choose_id(id, source, table)
-    if id is None and model.ids_ is not None:
+    known = table_of(model).id_name
+    table = read_file(data, read, console, exact=(id, known))
+    dataset = prepare_as(table, model, console, id=id, weights=weights)
+    if dataset.id_name is None and model.ids_ is not None:
         raise InputError(
-            f"the model has ids{f' of column {source.id_name}' if source.id_name else ''}, but "
-            f"{data} has no such column; name the column that identifies rows with --id."
+            f"the model has ids{f' of column {known}' if known else ''}, but {data} has no such "
+            "column; name the column that identifies rows with --id."
         )
-    return prepare_like(
-        table, source.preparation, id_name=id, weights=weights, notify=console.notice
-    )
+    return dataset
 
 
 def _follow(
     model: "HierarchicalKMedian", dataset: "Dataset", options: dict[str, Any], progress: Any
 ) -> Any:
     ids = None if dataset.ids is None else dataset.ids.to_numpy()[dataset.used]
-    if "_held" not in vars(model):
-        raise InputError(
-            "the model was saved without its rows (--no-rows), so it cannot be followed."
-        )
     if "levels" not in options:
         most = model.hierarchy_.n_centers
         options = {**options, "levels": [k for k in table_of(model).cuts if k <= most]}

@@ -6,6 +6,7 @@ import typer
 
 from holdfast.cli.console import Console
 from holdfast.cli.errors import InputError, input_errors
+from holdfast.cli.inputs import read_file
 from holdfast.cli.options import (
     DisplayOptions,
     OutputOptions,
@@ -56,16 +57,13 @@ def match(
     without a partner gets a name that OLD does not have. The output is NEW with its labels renamed.
     The summary shows how many of the rows in both tables changed cluster.
     """
-    from holdfast.tables.read import read_table
     from holdfast.tables.write import TABLE_ENDINGS, check_outputs
 
     console = Console("match", display, table_on_stdout=output.out == "-" and not display.json)
     check_outputs({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(old, new))
     if old == new == "-":
         raise InputError("only one of the two tables can be standard input.")
-    before, after = (
-        read_table(path, read.text, exact=(id,), notify=console.notice) for path in (old, new)
-    )
+    before, after = (read_file(path, read, console, exact=(id,)) for path in (old, new))
     names = _choose_columns(before, after, parse_names("--columns", columns))
     for table in (before, after):
         if id is not None and id not in table.data.column_names:

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.progress import ProgressOption
 from holdfast.cli.console import Console
-from holdfast.cli.cut import (
-    append_labels,
+from holdfast.cli.cut import append_labels, name_labels, show_labels
+from holdfast.cli.errors import InputError
+from holdfast.cli.inputs import (
     check_cuts,
+    choose_id,
     load_model,
-    name_labels,
-    show_labels,
+    prepare_as,
+    read_file,
     table_of,
 )
-from holdfast.cli.errors import InputError
 from holdfast.cli.options import (
     ID,
     Append,
@@ -36,12 +37,11 @@ if TYPE_CHECKING:
     from holdfast.storage.model import TableRecord
     from holdfast.tables.dataset import Dataset
     from holdfast.tables.preparation import Preparation
-    from holdfast.tables.read import DataTable, TextFormat
+    from holdfast.tables.read import TextFormat
 
 __all__ = [
     "EXAMPLES",
     "check_parts",
-    "choose_id",
     "label_parts",
     "predict",
     "predict_cuts",
@@ -74,8 +74,6 @@ def predict(
     Columns are found by name, in any order (by position in files without names), and prepared as
     they were for the fit.
     """
-    from holdfast.tables.dataset import prepare_like
-    from holdfast.tables.read import read_table
     from holdfast.tables.write import TABLE_ENDINGS, build_label_table, check_outputs
 
     console = Console("predict", display, table_on_stdout=output.out == "-" and not display.json)
@@ -91,32 +89,17 @@ def predict(
             fitted.hierarchy_, source, data, read.text, id, output.out, ks, append, console
         )
         return
-    with console.progress(f"reading {data}") as progress:
-        table = read_table(
-            data,
-            read.text,
-            exact=(id, source.id_name),
-            keep_written=append,
-            notify=console.notice,
-            progress=progress,
-        )
-    id = choose_id(id, source, table)
-    dataset = prepare_like(table, source.preparation, id_name=id, notify=console.notice)
+    table = read_file(data, read, console, exact=(id, source.id_name), keep_written=append)
+    dataset = prepare_as(table, fitted, console, id=id)
     with console.progress(f"labeling {dataset.rows.shape[0]:,} rows") as progress:
         labels = predict_cuts(fitted.hierarchy_, dataset.rows, ks, progress)
     _keep_fitted(fitted, dataset, labels)
     names = {k: name_labels(fitted.hierarchy_, k, found) for k, found in labels.items()}
-    result = build_label_table(id, dataset.ids, dataset.used, names)
+    result = build_label_table(dataset.id_name, dataset.ids, dataset.used, names)
     if append:
         result = append_labels(dataset.table, result)
     record = {"n_rows": result.num_rows, "n_used": int(dataset.rows.shape[0])}
     show_labels(console, record, result, output.out, {})
-
-
-def choose_id(id: str | None, source: "TableRecord", table: "DataTable") -> str | None:
-    """Take the id that was asked for, or that of the fit where the table has it."""
-    known = table.named and source.id_name in table.data.column_names
-    return source.id_name if id is None and known else id
 
 
 def _keep_fitted(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.console import Console
 from holdfast.cli.errors import input_errors
-from holdfast.cli.fit import read_dataset
+from holdfast.cli.inputs import read_dataset
 from holdfast.cli.options import (
     DELETE,
     ColumnOptions,

@@ -1,15 +1,20 @@
 """``holdfast update``: a model and rows to add or remove -> the model of the remaining rows."""
 
 import copy
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast._machine.files import file_state, hold_file
 from holdfast.cli.console import Console
-from holdfast.cli.cut import load_model, save_model, table_of
 from holdfast.cli.diff import compare_models, show_differences
 from holdfast.cli.errors import InputError, input_errors
+from holdfast.cli.inputs import (
+    hold_model,
+    load_model,
+    prepare_as,
+    read_file,
+    save_model,
+    table_of,
+)
 from holdfast.cli.options import (
     DisplayOptions,
     Force,
@@ -21,7 +26,6 @@ from holdfast.cli.options import (
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.tables.dataset import Dataset
-    from holdfast.tables.read import DataTable
 
 __all__ = ["EXAMPLES", "update"]
 
@@ -57,19 +61,17 @@ def update(
         raise InputError("only one of --add and --remove can be standard input.")
     inputs = tuple(path for path in (model, add, remove) if path is not None)
     check_outputs({"--to": (to, ())}, force=force, inputs=inputs)
-    state, before = file_state(model), _load(model)
-    tables = [_read(path, read, console) for path in (add, remove)]
-    held = nullcontext() if to is not None else hold_file(model, lambda: _wait(model, console))
-    with held:
-        if to is None and file_state(model) != state:  # another update has ended meanwhile
-            state, before = file_state(model), _load(model)
-        added, removed = (_prepare(table, before, console) for table in tables)
+    tables = [None if path is None else read_file(path, read, console) for path in (add, remove)]
+    with hold_model(model, console, replaced=to is None) as check:
+        before = load_model(model, rows_for="updated")
+        added, removed = (
+            None if table is None else prepare_as(table, before, console) for table in tables
+        )
         after = _apply(before, added, removed, console)
         ks = tuple(k for k in table_of(before).cuts if k <= after.hierarchy_.n_centers)
         with console.progress("comparing") as progress:
             differences = compare_models(before, after, ks, progress)
-        if to is None and file_state(model) != state:
-            raise InputError(f"{model} was replaced while it was updated. Run the command again.")
+        check()
         written = model if to is None else to
         save_model(after, written)
     record = {
@@ -78,19 +80,6 @@ def update(
         "model": written,
     }
     show_differences(console, record, differences)
-
-
-def _load(path: str) -> "HierarchicalKMedian":
-    model = load_model(path)
-    if "_held" not in vars(model):
-        raise InputError(
-            f"{path} was saved without its rows (--no-rows), so it cannot be updated. Fit again."
-        )
-    return model
-
-
-def _wait(model: str, console: Console) -> None:
-    console.notice(f"waiting until another update of {model} has ended.")
 
 
 def _apply(
@@ -161,26 +150,3 @@ def _ids_of(dataset: "Dataset") -> Any:
 
     assert dataset.ids is not None
     return normal_ids(dataset.ids.to_numpy()[dataset.used])
-
-
-def _read(path: str | None, read: ReadOptions, console: Console) -> "DataTable | None":
-    from holdfast.tables.read import read_table
-
-    if path is None:
-        return None
-    with console.progress(f"reading {path}") as progress:
-        return read_table(path, read.text, notify=console.notice, progress=progress)
-
-
-def _prepare(
-    table: "DataTable | None", model: "HierarchicalKMedian", console: Console
-) -> "Dataset | None":
-    """Prepare the rows of a table as those of the model."""
-    from holdfast.tables.dataset import prepare_like
-
-    if table is None:
-        return None
-    source = table_of(model)
-    known = table.named and source.id_name in table.data.column_names
-    id_name = source.id_name if known else None
-    return prepare_like(table, source.preparation, id_name=id_name, notify=console.notice)

@@ -1,0 +1,206 @@
+"""Model files and tables as commands read them; what is wrong with them is wrong input."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from holdfast._machine.files import file_state, hold_file
+from holdfast.cli.console import Console
+from holdfast.cli.errors import InputError
+from holdfast.cli.options import ColumnOptions, ReadOptions
+
+if TYPE_CHECKING:
+    from holdfast.estimator import HierarchicalKMedian
+    from holdfast.storage.model import TableRecord
+    from holdfast.tables.dataset import Dataset
+    from holdfast.tables.preparation import Preparation
+    from holdfast.tables.read import DataTable
+    from holdfast.tables.summary import Treatment
+
+__all__ = [
+    "check_cuts", "choose_id", "hold_model", "load_model", "prepare_as", "read_dataset", "read_file",
+    "save_model", "show_preparation", "table_of",
+]  # fmt: skip
+
+_MOST_TREATMENTS = 40
+
+
+def load_model(path: str, *, rows_for: str = "") -> "HierarchicalKMedian":
+    """Read a model that ``fit --model`` or Python saved.
+
+    Parameters
+    ----------
+    path : str
+    rows_for : str, default=""
+        What the rows of the model are needed for, such as "updated"; "" where they are not.
+    """
+    from holdfast import load
+    from holdfast.tables.errors import describe_reason
+
+    if path == "-":
+        raise InputError("a model is read from a file, not from standard input.")
+    if os.path.isdir(path):
+        raise InputError(f"{path} is a folder; expected a model file.")
+    try:
+        model = load(path)
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {describe_reason(error)}.") from None
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if rows_for and "_held" not in vars(model):
+        raise InputError(
+            f"{path} was saved without its rows (--no-rows), so it cannot be {rows_for}. Fit again."
+        )
+    return model
+
+
+def save_model(model: "HierarchicalKMedian", path: str, *, include_rows: bool = True) -> None:
+    """Write a model file, whole or not at all; a link stays a link."""
+    from holdfast.tables.errors import WriteError, describe_reason
+
+    try:
+        model.save(os.path.realpath(path), include_rows=include_rows)
+    except OSError as error:
+        raise WriteError(f"{path} cannot be written: {describe_reason(error)}.") from error
+
+
+@contextmanager
+def hold_model(path: str, console: Console, *, replaced: bool) -> Iterator[Callable[[], None]]:
+    """Make other commands that replace this model wait, if it is to be replaced.
+
+    Yields
+    ------
+    callable
+        To be called before the model is written: refuses if it was replaced all the same.
+    """
+
+    def wait() -> None:
+        console.notice(f"waiting until another command has finished with {path}.")
+
+    with hold_file(path, wait) if replaced else nullcontext():
+        state = file_state(path)
+
+        def check() -> None:
+            if replaced and file_state(path) != state:
+                raise InputError(f"{path} was replaced while it was in use. Run the command again.")
+
+        yield check
+
+
+def table_of(model: "HierarchicalKMedian") -> "TableRecord":
+    """Return what a model knows of its table; one saved from Python takes columns as they are."""
+    import numpy as np
+
+    from holdfast.storage.model import TableRecord
+    from holdfast.tables.preparation import Preparation
+
+    if model.table_ is not None:
+        return model.table_
+    numbered = [f"column_{j}" for j in range(model.n_features_in_)]
+    names = tuple(str(name) for name in getattr(model, "feature_names_in_", numbered))
+    used = np.ones(model.hierarchy_.n_rows, dtype=np.bool_)
+    return TableRecord(Preparation(names), None, None, used, (model.n_clusters,))
+
+
+def check_cuts(model: "HierarchicalKMedian", ks: tuple[int, ...], path: str) -> None:
+    """Refuse numbers of clusters that the model does not reach."""
+    most = model.hierarchy_.n_centers
+    if max(ks) > most:
+        raise InputError(
+            f"{path} has at most {most:,} clusters; --clusters asks for {max(ks):,}. Ask for fewer, "
+            "or fit again with a larger --max-centers."
+        )
+
+
+def read_file(
+    path: str,
+    read: ReadOptions,
+    console: Console,
+    *,
+    exact: tuple[str | None, ...] = (),
+    keep_written: bool = False,
+) -> "DataTable":
+    """Read a table, with a bar."""
+    from holdfast.tables.read import read_table
+
+    with console.progress(f"reading {path}") as progress:
+        return read_table(
+            path, read.text, exact=exact, keep_written=keep_written,
+            notify=console.notice, progress=progress,
+        )  # fmt: skip
+
+
+def choose_id(id: str | None, source: "TableRecord", table: "DataTable") -> str | None:
+    """Take the id that was asked for, or that of the fit where the table has it."""
+    known = table.named and source.id_name in table.data.column_names
+    return source.id_name if id is None and known else id
+
+
+def prepare_as(
+    table: "DataTable",
+    model: "HierarchicalKMedian",
+    console: Console,
+    *,
+    id: str | None = None,
+    weights: str | None = None,
+) -> "Dataset":
+    """Prepare the rows of a table as those of the model."""
+    from holdfast.tables.dataset import prepare_like
+
+    source = table_of(model)
+    id = choose_id(id, source, table)
+    return prepare_like(
+        table, source.preparation, id_name=id, weights=weights, notify=console.notice
+    )
+
+
+def read_dataset(
+    path: str,
+    read: ReadOptions,
+    column: ColumnOptions,
+    console: Console,
+    *,
+    weights: str | None = None,
+    like: "HierarchicalKMedian | None" = None,
+    keep_written: bool = False,
+) -> "Dataset":
+    """Read a table and prepare its rows, as the options say or as for a model."""
+    from holdfast.tables.dataset import prepare_table
+
+    choice, missing = column.choice(weights), column.missing
+    table = read_file(path, read, console, exact=(column.id,), keep_written=keep_written)
+    if like is not None:
+        dataset = prepare_as(table, like, console, id=column.id, weights=weights)
+    else:
+        dataset = prepare_table(
+            table, choice, standardize=column.standardize, missing=missing, notify=console.notice
+        )
+    dataset.check_ids()
+    show_preparation(dataset.preparation, dataset.treatments, console, dataset.rows.shape[0])
+    return dataset
+
+
+def show_preparation(
+    preparation: "Preparation",
+    treatments: "tuple[Treatment, ...]",
+    console: Console,
+    n_rows: int | None = None,
+) -> None:
+    """Say what was done with the columns: in a line, and in a table if they are not all alike."""
+    from holdfast.tables.errors import count, list_names, show_name
+
+    rows = "" if n_rows is None else f"{count(n_rows, 'row')}, "
+    names = [source.name for source in preparation.sources]
+    scaled = "numbers divided by the deviation of their core" if preparation.scale else "not scaled"
+    console.notice(f"{rows}{count(len(names), 'column')}: {list_names(names)}; {scaled}.")
+    plain = ("number", "-")
+    if all(t.kind in plain and "tails" not in t.how for t in treatments) or console.display.quiet:
+        return
+    shown = treatments[:_MOST_TREATMENTS]
+    lines = [[show_name(t.name) or "(no name)", t.kind, t.how] for t in shown]
+    if len(treatments) > len(shown):
+        lines.append([f"and {len(treatments) - len(shown):,} more", "", ""])
+    console.show_table(["column", "kind", "what is done with it"], lines, notice=True)
