@@ -20,20 +20,28 @@ SCORED, SCORED_VALUES = 512, 1 << 17
 FOLDED, FINE = 16, 12
 
 
-def fold(terms) -> float:
-    """Add the upper half to the lower, and again."""
-    terms = [float(term) for term in terms]
+def fold(terms: np.ndarray) -> float:
+    """Add the upper half to the lower, and again, in the precision of the terms."""
+    terms = terms.copy()
     while len(terms) > 1:
         half = (len(terms) + 1) // 2
-        upper = terms[half:] + [0.0] * (2 * half - len(terms))
-        terms = [a + b for a, b in zip(terms[:half], upper, strict=True)]
-    return terms[0]
+        terms[: len(terms) - half] += terms[half:]
+        terms = terms[:half]
+    return float(terms[0])
 
 
 def add_in_order(terms) -> float:
     total = 0.0
     for term in terms:
         total += float(term)
+    return total
+
+
+def add_columns(terms: np.ndarray) -> np.ndarray:
+    """Sum of each row, column by column, in the precision of the terms."""
+    total = np.zeros(len(terms), terms.dtype)
+    for column in terms.T:
+        total += column
     return total
 
 
@@ -181,17 +189,21 @@ class Means:
         scored = centered[: max(SCORED, SCORED_VALUES // d)]
         score = np.zeros(min(CANDIDATES, len(rows)))
         times = np.array(total[: len(scored)], float)
-        squares = fold(times * [add_in_order(row * row) for row in scored])
+        single = times.astype(np.float32)
+        squares = fold(add_columns(scored * scored) * single)
         for c in range(score.size):
-            along = times * [add_in_order(row * centered[c]) for row in scored]
+            direction = normalize(centered[c])
+            along = add_columns(scored * direction) * single
             far = along > 0.0
             if not 0.0 < times[far].sum() < times.sum():
                 continue
-            sums = fold(np.minimum(along, 0.0)), fold(np.maximum(along, 0.0))
+            zero = np.float32(0.0)
+            sums = fold(np.minimum(along, zero)), fold(np.maximum(along, zero))
             between = sums[0] * sums[0] / times[~far].sum() + sums[1] * sums[1] / times[far].sum()
             between -= (sums[0] + sums[1]) * (sums[0] + sums[1]) / times.sum()
-            length = add_in_order(centered[c] * centered[c])
-            score[c] = min(max(between / length / squares, 0.0), 1.0)
+            length = add_in_order(direction.astype(float) ** 2)
+            if between > 0.0:
+                score[c] = min(between / length / squares, 1.0)
         if not (score > 0.0).any():
             return None
         gain = cluster.cost * (1.0 - np.sqrt(1.0 - score))
@@ -203,29 +215,32 @@ class Means:
     def settle_sample(self, mean, total, centered, stretch: float, direction):
         """Average a direction over the sample; let the plane across it settle there."""
         times, everything = np.array(total, float), float(sum(total))
+        single = times.astype(np.float32)
 
         def add_members(factors):
             return np.array([fold(factors * column) for column in centered.T])
 
-        direction = normalize(direction)
+        def to_single(vector):
+            return normalize(vector.astype(float)).astype(np.float32)
+
+        direction = to_single(direction)
         for _ in range(max(1, min(AVERAGES, AVERAGED_VALUES // centered.size))):
-            along = np.array([add_in_order(row * direction) for row in centered])
-            direction = normalize(add_members(along * times))
+            direction = to_single(add_members(single * add_columns(centered * direction)))
         middle, settled, before = np.zeros(direction.size), None, None
         for _ in range(SAMPLE_SPLITS):
-            threshold = add_in_order(middle * direction)
-            far = np.array([add_in_order(row * direction) > threshold for row in centered])
+            threshold = np.float32(add_in_order(middle * direction))
+            far = add_columns(centered * direction) > threshold
             moved = float(times[far].sum())
             if not 0.0 < moved < everything:
                 return settled
             settled = mean + middle / stretch, direction
             if before is not None and (far == before).all():
                 return settled
-            before, sums = far, add_members(np.where(far, times, 0.0))
-            ends = [(add_members(times) - sums) / (everything - moved), sums / moved]
+            before, sums = far, add_members(single * far)
+            ends = [(add_members(single) - sums) / (everything - moved), sums / moved]
             if self.spherical:
                 ends = [(to_length_one(mean + end / stretch) - mean) * stretch for end in ends]
-            middle, direction = 0.5 * ends[0] + 0.5 * ends[1], normalize(ends[1] - ends[0])
+            middle, direction = 0.5 * ends[0] + 0.5 * ends[1], to_single(ends[1] - ends[0])
         return settled
 
     def propose(self, cluster: Cluster) -> None:
@@ -238,7 +253,7 @@ class Means:
         rows, total = rows[:SAMPLE], total[:SAMPLE]
         exponent = self.extent(low, high)
         stretch = math.ldexp(1.0, -exponent)
-        centered = (self.points[rows] - cluster.mean) * stretch
+        centered = ((self.points[rows] - cluster.mean) * stretch).astype(np.float32)
         key, settled = self.keys[cluster.center], None
         drawn = self.draw_candidate(cluster, rows, total, centered)
         if drawn is not None:

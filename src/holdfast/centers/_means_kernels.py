@@ -1,7 +1,8 @@
 """Splits between means: directions on a sample, then one pass over all members for each step.
 
-The sample is copied, column by column, and centered. All other rows are read where they are and in
-their own precision: 32-bit values are widened one at a time.
+The sample is copied, column by column, centered and in single precision: it only finds where to
+start. All other rows are read where they are and in their own precision: 32-bit values are widened
+one at a time.
 
 Every number that a pass adds up over all members is an integer, so that no order of rows, parts or
 threads matters. Sums over the sample run in the order of keys: the upper half is added to the lower,
@@ -30,9 +31,11 @@ __all__ = [
 COST_UNIT = 2.0**-50  # of the extent of a cluster
 FOLDED = 16  # columns from which the terms of a row are added by halves
 BLOCK = 128  # rows
+TILE = 16  # members of a sample that are copied at a time
 AHEAD = 12  # rows between the one that is read and the one that is requested
 HALF = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
+ZERO = np.float32(0.0)
 
 
 @inner_kernel
@@ -62,30 +65,38 @@ def normalize(vector):
 
 
 @inner_kernel
-def center_columns(rows, factor, members, mean, stretch, columns):
-    """Write ``(rows[members] * factor - mean) * stretch``, column by column.
+def center_columns(rows, factor, members, mean, stretch, tile, first, columns):
+    """Write ``(rows[members] * factor - mean) * stretch``, column by column; `first`: row by row.
 
-    Four columns at a time, so that each part of a row is read once and written to few places.
+    In many columns by way of a tile of as many members as fill a cache line, so that rows are read
+    from end to end and lines are written whole.
     """
-    d = mean.size
-    for j in range(0, d - 3, 4):
-        a, b, c, e = mean[j], mean[j + 1], mean[j + 2], mean[j + 3]
-        for p in range(members.size):
-            i = np.uint32(members[p])
-            columns[j, p] = (rows[i, j] * factor - a) * stretch
-            columns[j + 1, p] = (rows[i, j + 1] * factor - b) * stretch
-            columns[j + 2, p] = (rows[i, j + 2] * factor - c) * stretch
-            columns[j + 3, p] = (rows[i, j + 3] * factor - e) * stretch
-    for j in range(d - d % 4, d):
+    for j in range(mean.size if mean.size < FOLDED else 0):
         for p in range(members.size):
             columns[j, p] = (rows[np.uint32(members[p]), j] * factor - mean[j]) * stretch
+        for p in range(first.shape[0]):
+            first[p, j] = columns[j, p]
+    if mean.size < FOLDED:
+        return
+    for start in range(0, members.size, TILE):
+        some = columns[:, start : start + TILE]
+        for p in range(some.shape[1]):
+            i, line = np.uint32(members[start + p]), tile[p]
+            for j in range(mean.size):
+                line[j] = (rows[i, j] * factor - mean[j]) * stretch
+            if start + p < first.shape[0]:
+                for j in range(mean.size):
+                    first[start + p, j] = line[j]
+        for j in range(mean.size):
+            for p in range(some.shape[1]):
+                some[j, p] = tile[p, j]
 
 
 @inner_kernel
 def project_columns(columns, size, direction, along):
     """Inner products of the first members with a direction, added column by column."""
     for p in range(size):
-        along[p] = 0.0
+        along[p] = ZERO
     for j in range(direction.size):
         value = direction[j]
         for p in range(size):
@@ -101,53 +112,57 @@ def add_columns(columns, times, terms, sums):
         sums[j] = fold(terms, times.size)
 
 
+@inner_kernel
+def score_side(along, weight, size, near, far):
+    """Sum of squares between the two sides of a plane, from where members lie along its normal."""
+    moved, everything = 0.0, 0.0
+    for p in range(size):
+        times = np.float64(weight[p]) if weight.size > 0 else 1.0
+        value = along[p] * np.float32(times)
+        near[p], far[p] = min(value, ZERO), max(value, ZERO)
+        moved += times if value > ZERO else 0.0
+        everything += times
+    if not 0.0 < moved < everything:
+        return 0.0
+    low, high = np.float64(fold(near, size)), np.float64(fold(far, size))
+    between = low * low / (everything - moved) + high * high / moved
+    return between - (low + high) * (low + high) / everything
+
+
 @writing_kernel
 def score_directions(
-    rows, factor, members, weight, mean, stretch, count, size, room, direction, columns, score
+    rows, factor, members, weight, mean, stretch, size, room, tile, directions, columns, score
 ):
     """How much of the squared distances to the mean each candidate's direction tells apart.
 
-    Copies the members, centered, to `columns`. The direction of a candidate, one of the first
-    `count`, leads from the mean to it. The first `size` members are split by the plane through the
-    mean; the score is the sum of squares between the two sides along the direction, as a fraction
-    of all. `room` has three lines as long as the sample; `direction` has a value for each column.
+    Copies the members, centered, to `columns`. The first ones are candidates: each has a direction,
+    from the mean to it. The first `size` members are split by the plane through the mean; the score
+    is the sum of squares between the two sides along the direction, as a fraction of all. `room`
+    has three lines as long as the sample, `tile` 16 of the columns.
     """
-    center_columns(rows, factor, members, mean, stretch, columns)
+    center_columns(rows, factor, members, mean, stretch, tile, directions, columns)
     along, near, far = room[0], room[1], room[2]
     for p in range(size):
-        along[p] = 0.0
+        near[p] = ZERO
     for j in range(mean.size):
         for p in range(size):
-            along[p] += columns[j, p] * columns[j, p]
-    everything = 0.0
+            near[p] += columns[j, p] * columns[j, p]
     for p in range(size):
-        times = weight[p] if weight.size > 0 else 1
-        near[p] = along[p] * times
-        everything += times
-    squares = fold(near, size)
-    for c in range(count):
-        length = 0.0
+        near[p] *= np.float32(weight[p]) if weight.size > 0 else np.float32(1.0)
+    squares = np.float64(fold(near, size))
+    for c in range(score.size):
+        length, direction = 0.0, directions[c]
+        normalize(direction)
         for j in range(mean.size):
-            direction[j] = columns[j, c]
-            length += direction[j] * direction[j]
+            length += np.float64(direction[j]) * np.float64(direction[j])
         project_columns(columns, size, direction, along)
-        moved = 0.0
-        for p in range(size):
-            times = weight[p] if weight.size > 0 else 1
-            value = along[p] * times
-            near[p], far[p] = min(value, 0.0), max(value, 0.0)
-            moved += times if value > 0.0 else 0
-        score[c] = 0.0
-        if 0.0 < moved < everything:
-            low, high, stayed = fold(near, size), fold(far, size), everything - moved
-            between = low * low / stayed + high * high / moved
-            between -= (low + high) * (low + high) / everything
-            score[c] = min(max(between / length / squares, 0.0), 1.0)
+        between = score_side(along, weight, size, near, far)
+        score[c] = min(between / length / squares, 1.0) if between > 0.0 else 0.0
 
 
 @writing_kernel
 def settle_sample(
-    columns, weight, mean, stretch, spherical, chosen, averages, splits, room, lines, plane
+    columns, weight, mean, stretch, spherical, averages, splits, room, direction, lines, plane
 ):
     """From the direction of a candidate to a plane that settles on the sample.
 
@@ -156,7 +171,7 @@ def settle_sample(
     starts at the mean. Members are split by it, and it moves half way between the means of the two
     sides: until no member changes sides, or after so many splits. Where a side would be empty, the
     plane before decides. For the cosine distance the plane moves half way between the directions
-    of the two means. `room` has three lines as long as the sample, `lines` five of the columns.
+    of the two means. `room` has three lines as long as the sample, `lines` four of the columns.
 
     Returns
     -------
@@ -164,8 +179,8 @@ def settle_sample(
     """
     d, size = columns.shape
     along, times, terms = room[0], room[1], room[2]
-    direction, middle, total, sums = lines[0], lines[1], lines[2], lines[3:5]
-    everything, threshold = 0.0, 0.0
+    middle, total, sums = lines[0], lines[1], lines[2:4]
+    everything, threshold = 0.0, ZERO
     # One loop for weights, averages and splits, so that what they share is compiled once.
     for step in range(-averages - 1, splits):
         moved, changed = 0.0, False
@@ -176,10 +191,10 @@ def settle_sample(
             if step < -averages:
                 everything += own
             elif step < 0:
-                own *= along[p]
+                own = np.float64(np.float32(own) * along[p])
             else:
                 own = own if along[p] > threshold else 0.0
-                changed |= step == 0 or own != times[p]
+                changed |= step == 0 or np.float32(own) != times[p]
                 moved += own
             times[p] = own
         if step >= 0:
@@ -196,18 +211,19 @@ def settle_sample(
                 sums[1, j] = sums[1, j] / moved
             if spherical:
                 move_to_sphere(sums, mean, stretch)
+        if step < -averages:
+            for j in range(d):
+                total[j], middle[j] = sums[1, j], 0.0
+            continue
+        for j in range(d if step >= 0 else 0):
+            middle[j] = 0.5 * sums[0, j] + 0.5 * sums[1, j]
+            sums[1, j] = sums[1, j] - sums[0, j]
+        normalize(sums[1])
+        level = 0.0
         for j in range(d):
-            if step < -averages:
-                total[j], direction[j], middle[j] = sums[1, j], columns[j, chosen], 0.0
-            elif step < 0:
-                direction[j] = sums[1, j]
-            else:
-                middle[j] = 0.5 * sums[0, j] + 0.5 * sums[1, j]
-                direction[j] = sums[1, j] - sums[0, j]
-        normalize(direction)
-        threshold = 0.0
-        for j in range(d):
-            threshold += middle[j] * direction[j]
+            direction[j] = sums[1, j]
+            level += middle[j] * np.float64(direction[j])
+        threshold = np.float32(level)
     return True
 
 

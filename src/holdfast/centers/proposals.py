@@ -18,6 +18,7 @@ from holdfast.centers._means_kernels import (
     BLOCK,
     COST_UNIT,
     FOLDED,
+    TILE,
     measure_sides,
     score_directions,
     settle_sample,
@@ -92,7 +93,7 @@ class Proposer:
         self.rate = temperature_rate(epsilon, table.total * table.weight_unit)
         self.temperature_key = round_keys(seed)[0]
         self.far = np.empty(self.n, dtype=np.bool_)  # which rows moved at the last split
-        self.scratch: list[Floats] = []  # for the samples of proposals, one for each thread
+        self.scratch: list[NDArray[np.float32]] = []  # for samples, one a thread
 
     def heat(self, t: int, least_cost: float) -> float:
         """Draw the temperature of round t."""
@@ -231,21 +232,24 @@ class Proposer:
         table, size = self.table, sample.members.size
         count, scored = min(CANDIDATES, size), min(size, max(SCORED, SCORED_VALUES // self.d))
         stretch = math.ldexp(1.0, -self.exponent_of(part))
-        buffer = self.scratch.pop() if self.scratch else np.empty(min(self.n, SAMPLE) * self.d)
+        single = np.float32
+        buffer = (
+            self.scratch.pop() if self.scratch else np.empty(min(self.n, SAMPLE) * self.d, single)
+        )
         columns = buffer[: size * self.d].reshape(self.d, size)
-        room, lines = np.empty((3, size)), np.empty((5, self.d))
+        room, lines = np.empty((3, size), single), np.empty((4, self.d))
+        tile, directions = np.empty((TILE, self.d), single), np.empty((count, self.d), single)
         score, plane = np.empty(count), np.empty((2, self.d))
         score_directions(
-            table.rows, table.factor, sample.members, sample.weight, part.mean, stretch, count,
-            scored, room, lines[0], columns, score,
+            table.rows, table.factor, sample.members, sample.weight, part.mean, stretch, scored,
+            room, tile, directions, columns, score,
         )  # fmt: skip
         drawn = self.draw_direction(part, sample, score)
         if drawn >= 0:
             averages = max(1, min(AVERAGES, AVERAGED_VALUES // columns.size))
             if not settle_sample(
-                columns, sample.weight, part.mean, stretch, table.spherical, drawn, averages,
-                SAMPLE_SPLITS,
-                room, lines, plane,
+                columns, sample.weight, part.mean, stretch, table.spherical, averages,
+                SAMPLE_SPLITS, room, directions[drawn], lines, plane,
             ):  # fmt: skip
                 drawn = -1
         self.scratch.append(buffer)
