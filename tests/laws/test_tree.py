@@ -12,8 +12,9 @@ from oracles.naive_tree import ROOT, exact_position, exact_shift, naive_tree, pa
 from oracles.stages import Planted, plant
 
 from holdfast import HierarchicalKMedian
-from holdfast.grid import Cells, Grid
+from holdfast.grid import Cells, Grid, sort
 from holdfast.grid.place import DEPTH
+from holdfast.grid.sort import z_order
 from holdfast_paper.unshifted import UnshiftedKMedian
 
 ONES = (1 << 64) - 1
@@ -202,6 +203,29 @@ def test_many_leaves_are_in_z_order(n, d):
     for X in (scattered(n, d, n), np.random.default_rng(n).normal(size=(n, d))):
         planted = plant(X, seed=n)
         check_order(X, planted.cells, planted.grid)
+
+
+def made_words(n: int, d: int, kind: str) -> np.ndarray:
+    """Spread, in few places, with one far away, or all but equal."""
+    rng = np.random.default_rng([n, d])
+    words = rng.integers(0, 1 << 64, size=(n, d), dtype=np.uint64)
+    if kind == "few":
+        words >>= np.uint64(61)
+    if kind == "outlier":
+        words[1:] >>= np.uint64(40)
+    if kind == "close":
+        words = (words & np.uint64(1)) << rng.integers(0, 64, size=(n, 1), dtype=np.uint64)
+    return words
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("kind", ["spread", "few", "outlier", "close"])
+@pytest.mark.parametrize(("n", "d"), [(7, 1), (700, 2), (4000, 1), (4000, 3), (2000, 40)])
+def test_sorting_is_stable_in_any_number_of_parts(monkeypatch, n, d, kind, parts):
+    monkeypatch.setattr(sort, "cut_rows", lambda n: [n * i // parts for i in range(parts + 1)])
+    words = made_words(n, d, kind)
+    keys = interleaved(words)
+    assert z_order(words).tolist() == sorted(range(n), key=lambda row: (keys[row], row))
 
 
 # ---------------------------------------------------------------------------------- the trie

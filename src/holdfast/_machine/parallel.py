@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
-__all__ = ["lock_of", "results_of", "share_parts", "share_rows"]
+__all__ = ["cut_rows", "lock_of", "results_of", "share_parts", "share_rows"]
 
 _WORTHWHILE = 1 << 17
 
@@ -31,9 +31,14 @@ def share_rows(n_rows: int, work: Callable[[slice], object], width: int = 1) -> 
     `width` is the number of values in a row that `work` reads.
     `work` must write to separate locations for each row. Kernels release the GIL.
     """
+    ends = cut_rows(n_rows, width)
+    share_parts(len(ends) - 1, lambda i: work(slice(ends[i], ends[i + 1])))
+
+
+def cut_rows(n_rows: int, width: int = 1) -> list[int]:
+    """Return where the parts of the rows begin, and the end: one part a thread that is worth it."""
     parts = max(1, min(os.cpu_count() or 1, n_rows * width // _WORTHWHILE))
-    ends = [n_rows * i // parts for i in range(parts + 1)]
-    share_parts(parts, lambda i: work(slice(ends[i], ends[i + 1])))
+    return [n_rows * i // parts for i in range(parts + 1)]
 
 
 def share_parts(count: int, work: Callable[[int], object]) -> None:

@@ -19,7 +19,7 @@ from holdfast.centers._race_kernels import (
     largest_gains,
     run_rounds,
 )
-from holdfast.grid.cells import z_order
+from holdfast.grid.sort import z_order
 from holdfast.tree import Tree
 from holdfast.tree._kernels import sum_up
 

@@ -1,4 +1,4 @@
-"""Doubles -> exact fixed-point words; rows -> Z-order."""
+"""Doubles -> exact fixed-point words; sorted rows -> leaves."""
 
 import numpy as np
 
@@ -14,7 +14,6 @@ __all__ = [
     "highest_bit",
     "precedes",
     "shifted_words",
-    "sort_rows",
     "sum_weights",
 ]
 
@@ -24,7 +23,6 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _FRACTION = np.int64((1 << 52) - 1)
 _HIDDEN = np.int64(1 << 52)
 _AHEAD = 16  # rows to prefetch
-SMALL = 24  # segments up to this size are sorted by insertion
 DIMENSION_BITS = 25  # a split is one 32-bit integer: 6 bits above, at most 2^25 dimensions
 
 
@@ -115,135 +113,6 @@ def precedes(a, b):
     """Whether row `a` comes before row `b` in Z-order."""
     _, j = first_difference(a, b)
     return a[j] < b[j]
-
-
-@inner_kernel
-def _varying_bits(coordinates, order, lo, hi, limit, differ, bits, dims):
-    """Find the first interleaved bits (bit, dimension) that vary over the rows ``order[lo:hi]``.
-
-    Fills `bits` and `dims`, and returns how many there are, at most `limit`.
-    """
-    d = coordinates.shape[1]
-    for j in range(d):
-        differ[j] = _ZERO
-    for i in range(lo + 1, hi):
-        for j in range(d):
-            differ[j] |= coordinates[order[i], j] ^ coordinates[order[lo], j]
-    union = _ZERO
-    for j in range(d):
-        union |= differ[j]
-    found = 0
-    for level in range(63, -1, -1):
-        bit = np.uint64(level)
-        if (union >> bit) & _ONE == _ZERO:
-            continue
-        for j in range(d):
-            if (differ[j] >> bit) & _ONE != _ZERO:
-                bits[found] = bit
-                dims[found] = j
-                found += 1
-                if found == limit:
-                    return found
-    return found
-
-
-@inner_kernel
-def _fill_keys(coordinates, order, keys, lo, hi, bits, dims, found):
-    """Collect the chosen bits of each row in one key, with the first bit highest."""
-    for i in range(lo, hi):
-        row = order[i]
-        key = _ZERO
-        for p in range(found):
-            key = (key << _ONE) | ((coordinates[row, dims[p]] >> bits[p]) & _ONE)
-        keys[i] = key
-
-
-@inner_kernel
-def _radix_pass(keys, order, keys_out, order_out, lo, hi, shift, width, starts):
-    """One stable counting pass on `width` bits of the keys from bit `shift` upwards."""
-    mask = np.uint32((1 << width) - 1)
-    shift = np.uint32(shift)
-    for b in range((1 << width) + 1):
-        starts[b] = 0
-    for i in range(lo, hi):
-        starts[((keys[i] >> shift) & mask) + _ONE] += 1
-    for b in range(1 << width):
-        starts[b + 1] += starts[b]
-    for i in range(lo, hi):
-        b = (keys[i] >> shift) & mask
-        place = lo + starts[b]
-        starts[b] += 1
-        keys_out[place] = keys[i]
-        order_out[place] = order[i]
-
-
-@inner_kernel
-def _insertion_sort(coordinates, order, lo, hi):
-    for i in range(lo + 1, hi):
-        row = order[i]
-        k = i
-        while k > lo:
-            most, where = _ZERO, 0
-            for j in range(coordinates.shape[1]):
-                x = coordinates[row, j] ^ coordinates[order[k - 1], j]
-                if most < x and most < (most ^ x):  # as in first_difference
-                    most, where = x, j
-            if most == _ZERO or coordinates[row, where] > coordinates[order[k - 1], where]:
-                break
-            order[k] = order[k - 1]
-            k -= 1
-        order[k] = row
-
-
-@writing_kernel
-def sort_rows(coordinates, order, order_out, keys, keys_out, starts, differ, bits, dims, todo):
-    """Stable Z-order of the rows: radix sort on interleaved bits, refined where keys are equal.
-
-    The other arguments are work space, see `z_order`. Returns whether the order is in `order_out`
-    rather than in `order`.
-
-    Bits that do not vary over a segment are skipped. Every pass settles at least 12 of the varying
-    ones, so that there are at most ``64 d / 12`` passes over any row, and one or two for data
-    without extreme outliers.
-    """
-    n = coordinates.shape[0]
-    for i in range(n):
-        order[i] = i
-    todo[0, 0], todo[0, 1] = 0, n
-    waiting = 1
-    swapped = False
-    while waiting > 0:
-        waiting -= 1
-        lo, hi = todo[waiting, 0], todo[waiting, 1]
-        width = 11 if hi - lo >= 8192 else 6
-        passes = (highest_bit(np.uint64(hi - lo)) + 11) // width + 1
-        limit = min(width * passes, bits.size)
-        found = _varying_bits(coordinates, order, lo, hi, limit, differ, bits, dims)
-        if found == 0:
-            continue
-        _fill_keys(coordinates, order, keys, lo, hi, bits, dims, found)
-        for p in range((found + width - 1) // width):
-            _radix_pass(keys, order, keys_out, order_out, lo, hi, p * width, width, starts)
-            if lo == 0 and hi == n:
-                keys, keys_out = keys_out, keys
-                order, order_out = order_out, order
-                swapped = not swapped
-            else:
-                for i in range(lo, hi):
-                    keys[i] = keys_out[i]
-                    order[i] = order_out[i]
-        if found < limit:
-            continue
-        start = lo
-        for i in range(lo + 1, hi + 1):
-            if i == hi or keys[i] != keys[start]:
-                if i - start > SMALL:
-                    todo[waiting, 0], todo[waiting, 1] = start, i
-                    waiting += 1
-                elif i - start > 1:
-                    _insertion_sort(coordinates, order, start, i)
-                start = i
-    return swapped
 
 
 @writing_kernel

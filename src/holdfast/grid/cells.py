@@ -1,7 +1,6 @@
 """Rows -> leaves: the occupied cells at the depth of the grid, in Z-order, with weights and keys."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,19 +11,15 @@ from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import share_rows
 from holdfast.grid._kernels import (
-    SMALL,
     content_keys,
     count_merged,
     gather_leaves,
-    sort_rows,
     sum_weights,
 )
 from holdfast.grid.place import Grid
+from holdfast.grid.sort import Allocate, z_order
 
-__all__ = ["Cells", "collect_cells", "row_keys", "to_fixed_point", "z_order"]
-
-Allocate = Callable[[Any, Any], NDArray[Any]]
-"""Called like ``np.empty(shape, dtype)``."""
+__all__ = ["Cells", "collect_cells", "row_keys", "to_fixed_point"]
 
 ROOM = 8
 """Words of 64 bits that the nodes of the tree take for each leaf."""
@@ -162,31 +157,6 @@ def _lend_parts_of(room: NDArray[np.uint64]) -> Allocate:
         return part[:count].reshape(shape)
 
     return lend
-
-
-def z_order(coordinates: NDArray[np.uint64], allocate: Allocate = np.empty) -> NDArray[np.int32]:
-    """Sort rows in Z-order, and equal rows by row number; `allocate` gives temporary memory."""
-    n, d = coordinates.shape
-    # Arrays that NumPy allocates use large pages; arrays allocated in kernels do not.
-    order, order_out = np.empty(n, dtype=np.int32), allocate(n, np.int32)
-    swapped = sort_rows(
-        coordinates,
-        order,
-        order_out,
-        allocate(n, np.uint32),
-        allocate(n, np.uint32),
-        np.empty((1 << 11) + 1, dtype=np.int64),
-        np.empty(d, dtype=np.uint64),
-        np.empty(32, dtype=np.uint64),  # a key has 32 bits
-        np.empty(32, dtype=np.int64),
-        np.empty((n // SMALL + 2, 2), dtype=np.int64),  # segments waiting are longer than SMALL
-    )
-    if not swapped:
-        return order
-    if allocate is np.empty:
-        return order_out
-    order[:] = order_out
-    return order
 
 
 def row_keys(
