@@ -83,10 +83,11 @@ def choose_means(
     clusters = [proposer.first()]
     parent: list[int] = [-1]
     planes: list[Any] = [proposer.no_plane()]
-    costs = [clusters[0].part.cost]
+    each = [clusters[0].part.cost]
+    costs = each.copy()
     with Progress(shown, max_centers - 1, "splits", "fitting") as progress:
         while len(clusters) < max_centers:
-            j = proposer.draw_cluster(clusters)
+            j = proposer.draw_cluster(clusters, costs[-1])
             if j < 0:
                 break
             proposal = clusters[j].proposal
@@ -96,7 +97,9 @@ def choose_means(
             planes.append(proposal.plane)
             clusters[j] = stay
             clusters.append(go)
-            costs.append(math.fsum(cluster.part.cost for cluster in clusters))
+            each[j] = stay.part.cost
+            each.append(go.part.cost)
+            costs.append(math.fsum(each))
             progress.advance()
     label = np.empty(table.rows.shape[0], dtype=np.int32)
     for t, cluster in enumerate(clusters):

@@ -120,8 +120,11 @@ class Proposer:
         part = _Part(-1, mean, low, high, 0.0)
         return self.measure(part, members, ~near, np.array([mean, mean]))[1]
 
-    def draw_cluster(self, clusters: list[Cluster]) -> int:
-        """Draw the next cluster to split, by what its proposal saves; -1 if there is none."""
+    def draw_cluster(self, clusters: list[Cluster], cost: float) -> int:
+        """Draw the next cluster to split, by what its proposal saves; -1 if there is none.
+
+        `cost` is that of all clusters.
+        """
         proposals = [cluster.proposal for cluster in clusters]
         free = np.array([proposal is not None for proposal in proposals])
         if not free.any():
@@ -130,12 +133,11 @@ class Proposer:
         key = np.array(
             [0 if proposal is None else proposal.key for proposal in proposals], dtype=np.uint64
         )
-        total = math.fsum(cluster.part.cost for cluster in clusters)
-        heat = self.heat(len(clusters), total - float(gain.max()))
+        heat = self.heat(len(clusters), cost - float(gain.max()))
         return int(draw_candidate(_CHOOSE, gain, free, np.ones(gain.size), key, heat))
 
     def split(self, cluster: Cluster, proposal: Proposal) -> tuple[Cluster, Cluster]:
-        """Carry a proposal out, and let both parts propose; at the same time if they are small."""
+        """Carry a proposal out, and let both parts propose; at the same time unless they are tiny."""
         pool, found = cluster.pool, [cluster, cluster]
         self.far[cluster.members] = proposal.moves
         far = self.far[pool.members]
@@ -149,11 +151,11 @@ class Proposer:
                 own = collect_pool(self.table, members, SAMPLE, _POOL)
             found[i] = self.propose(members, part, own)
 
-        if _THREADED // 16 <= cluster.members.size * self.d < _THREADED:
-            share_parts(2, work)
-        else:
+        if cluster.members.size * self.d < _THREADED // 16:
             work(0)
             work(1)
+        else:
+            share_parts(2, work)
         return found[0], found[1]
 
     def propose(self, members: Members, part: _Part, pool: Pool) -> Cluster:
