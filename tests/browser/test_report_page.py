@@ -242,6 +242,19 @@ def test_phone_shows_segments_as_cards_and_keeps_the_menu(page):
     assert small == []
 
 
+def test_phone_shows_rows_to_look_at_as_paragraphs(page):
+    page.resize(390, 800)
+    page.wait("return innerWidth === 390")
+    wide = page.run(
+        "return [...document.querySelectorAll('#rows .scroll')].filter(e => e.scrollWidth >"
+        " e.clientWidth || e.querySelector('thead').offsetHeight).length"
+    )
+    assert page.find_all("#rows .row-cards")
+    assert wide == 0
+    label = "return getComputedStyle(document.querySelector('#rows td[data-label]'), '::before').content"
+    assert page.run(label) == '"Rows moved"'
+
+
 def test_names_of_segments_are_kept_by_the_browser(page, evil_file):
     field = page.find("[aria-label='Name of segment 2']")
     field.send_keys("<b>big & red</b>")

@@ -14,8 +14,8 @@ from holdfast._machine.hash import keyed_sample
 from holdfast.clusterers import ward_linkage
 from holdfast.hierarchy import cost as cost_of_clusters
 from holdfast.hierarchy.cost import k_median_cost
-from holdfast.report import choosing
-from holdfast.report import rows as rows_to_look_at
+from holdfast.hierarchy.rules import Column
+from holdfast.report import choosing, movement
 from holdfast.report.inputs import check_inputs
 
 
@@ -104,7 +104,7 @@ def test_rows_to_look_at_are_those_of_row_influence(rows, report):
 
 
 def test_influence_without_refits_equals_refits(rows, report, monkeypatch):
-    monkeypatch.setattr(rows_to_look_at, "_MAX_LEFT_OUT", 20)
+    monkeypatch.setattr(movement, "_MAX_LEFT_OUT", 20)
     found = build(rows).content["rows"]
     assert found["n_left_out"] == 20
     assert found["n_influence_known"] == len(rows)
@@ -152,21 +152,44 @@ def test_categories_have_their_fractions_in_every_segment(rows):
     report = build(rows, methods=[], trials=2, categories={"rare": rare, "town": towns})
     segments = report.content["segments"]
     town, other = segments["categories"]
-    assert (town["name"], town["levels"]) == ("town", ["Bern", "Ulm", "Köln"])
-    assert (other["name"], len(other["levels"]), other["n_others"]) == ("rare", 6, 4)
-    assert sum(other["fractions"][0]) < 1
+    assert (town["name"], town["levels"]) == ("town", ["Bern", "Köln", "Ulm"])
+    assert (other["name"], len(other["levels"])) == ("rare", 10)
+    assert not town["is_clustered"]
     hierarchy = HierarchicalKMedian(method="tree").fit(rows).hierarchy_
     for k in (1, 2, 4):
         for cluster, node in enumerate(nodes_of(segments["parent"], k)):
             inside = [t for t, c in zip(towns, hierarchy.cut(k), strict=True) if c == cluster]
-            expected = [inside.count(level) / len(inside) for level in town["levels"]]
-            assert town["fractions"][node] == pytest.approx(expected, abs=1e-3)
+            for level, fraction in town["most"][node]:
+                part = inside.count(town["levels"][level]) / len(inside)
+                assert fraction == pytest.approx(part, abs=1e-3)
+            told = [fraction for _, fraction in town["most"][node]]
+            assert told == sorted(told, reverse=True)
+            assert sum(told) == pytest.approx(1, abs=2e-3)
+    assert town["overall"] == [0.4, 0.2, 0.4]
+    assert segments["centers"][0]["levels"][0] == towns[segments["centers"][0]["row"]]
     assert (
         build(rows, methods=[], trials=2, categories={"town": towns}, rows=False).content[
             "segments"
         ]["categories"]
         == []
     )
+
+
+def test_indicators_are_shown_as_the_category_they_come_from(rows):
+    towns = np.array(["Ulm", "Bern", "Köln"])[np.arange(90) % 5 % 3]
+    marks = np.column_stack([towns == "Ulm", towns == "Bern"]).astype(float)
+    columns = [*"abcd", Column("town", category="Ulm"), Column("town", category="Bern")]
+    content = build(np.hstack([rows, marks]), methods=[], trials=2, names=columns).content
+    data, segments = content["data"], content["segments"]
+    assert data["n_columns"] == 5
+    assert data["names"][4:] == ["town: Ulm", "town: Bern"]
+    assert (data["columns"], data["indicators"]) == ([0, 1, 2, 3], [4, 5])
+    (town,) = segments["categories"]
+    assert (town["levels"], town["is_clustered"]) == (["Ulm", "Bern", "(other)"], True)
+    assert town["overall"] == [0.4, 0.4, 0.2]
+    for told in segments["distinguishing"]:
+        assert all(mean >= 0.5 for column, _, mean in told if column >= 4)
+    assert all(len(center["values"]) == 4 for center in segments["centers"])
 
 
 def nodes_of(parent, k):
@@ -196,12 +219,10 @@ def test_rules_say_what_fraction_they_cover(rows, report):
     report = build(rows, methods=[], trials=2, names=names, values=values)
     labels = HierarchicalKMedian(method="tree").fit(rows).hierarchy_.cut(4)
     rules = report.content["segments"]["rules"]
-    assert rules[0] is None
-    found = [rules[node] for node in nodes_of(segments["parent"], 4)]
-    assert any(rule is not None for rule in found)
-    for cluster, rule in enumerate(found):
-        if rule is None:
-            continue
+    assert rules[0] == []
+    found = [(c, r) for c, node in enumerate(nodes_of(segments["parent"], 4)) for r in rules[node]]
+    assert found
+    for cluster, rule in found:
         condition = re.sub(r"(\S+) < (\w) <=", r"\1 < \2 and \2 <=", rule["text"])
         scope = dict(zip(names, values.T, strict=True))
         met = np.ones(90, dtype=bool)
@@ -231,7 +252,7 @@ def test_costs_of_a_sample_are_scaled_to_all_rows(rows, report, monkeypatch):
 
 
 def test_large_data_are_thinned_and_the_page_says_so(monkeypatch):
-    monkeypatch.setattr(rows_to_look_at, "_MAX_LEFT_OUT", 20)
+    monkeypatch.setattr(movement, "_MAX_LEFT_OUT", 20)
     rng = np.random.default_rng(0)
     many = rng.normal(size=(10_000, 6)) + 5 * rng.integers(0, 3, size=(10_000, 1))
     report = build(many, methods=["ward"], delete=[0.05], trials=2, ids=range(10_000))
@@ -328,8 +349,6 @@ def test_last_stable_k_is_where_movement_starts_to_rise():
 
 
 def test_k_is_named_by_the_clearest_evidence():
-    assert choosing._find_separated([None, 0.4, 0.6, 0.6]) == 3
-    assert choosing._find_separated([None, 0.4, None]) is None
     assert choosing._name_k(5, 4, 3) == "k = 5 stands out"
     assert choosing._name_k(None, 4, 3) == "Stable up to k = 4"
     assert choosing._name_k(None, None, 3) == "k = 3 is best separated"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from holdfast.report.page import format_fraction, round_number
-from holdfast.report.verdict import compose_verdict, is_giant
+from holdfast.report.verdict import compose_verdict, find_most_separated, is_giant
 
 
 def method(name, title, moved, cost, error=0.001, kind="other", largest=0.3):
@@ -229,3 +229,12 @@ def test_missing_numbers_are_none():
     assert round_number(float("nan")) is None
     assert round_number(float("inf")) is None
     assert round_number(1234.56, 3) == 1230
+
+
+def test_the_best_separated_k_is_the_same_everywhere_and_no_giant():
+    """The cut into two has the largest silhouette, but 90% of the rows are in one cluster."""
+    segments = segments_of(sizes=(40, 10, 40, 10), separation=0.4, k=4)
+    segments["separation"] = [None, 0.9, 0.6, 0.4]
+    assert find_most_separated(segments) == 3
+    (finding,) = verdict_of(WARD, segments=segments)["findings"]
+    assert finding["text"].endswith("Separation is best at k = 3.")

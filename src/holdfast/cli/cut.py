@@ -1,5 +1,6 @@
 """``holdfast cut``: a model -> labels for any number of clusters, without fitting again."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.console import Console
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from holdfast.tables.read import DataTable
 
 __all__ = [
-    "EXAMPLES", "append_labels", "cut", "describe_cuts", "describe_profile", "name_labels", "show_labels",
+    "EXAMPLES", "append_labels", "cut", "describe_costs", "describe_cuts", "describe_profile",
+    "name_labels", "show_labels",
 ]  # fmt: skip
 
 EXAMPLES = (
@@ -34,6 +36,7 @@ EXAMPLES = (
 
 _MOST_SIZES = 12
 _MOST_COLUMNS = 7
+_MOST_CATEGORIES = 3  # of them
 
 
 def cut(
@@ -75,18 +78,16 @@ def describe_cuts(
     Parameters
     ----------
     model : HierarchicalKMedian
-        Without its rows, costs are None.
     ks : tuple of int
     ids : ndarray of shape (n_rows,)
         Of the rows of the hierarchy.
     """
-    hierarchy, costs = model.hierarchy_, _estimate_costs(model, (1, *ks))
+    hierarchy, costs = model.hierarchy_, describe_costs(model, ks)
     centers = ids[hierarchy.center_indices[: max(ks)]].tolist()
     return [
         {
             "k": k,
-            "cost": costs[k],
-            "cost_of_one": costs[k] / costs[1] if costs[k] is not None and costs[1] else None,
+            **costs[k],
             "sizes": hierarchy.sizes(k).tolist(),
             "centers": centers[:k],
             "names": hierarchy.names(k).tolist(),
@@ -95,13 +96,18 @@ def describe_cuts(
     ]
 
 
-def _estimate_costs(model: "HierarchicalKMedian", ks: tuple[int, ...]) -> dict[int, Any]:
+def describe_costs(
+    model: "HierarchicalKMedian", ks: tuple[int, ...]
+) -> dict[int, dict[str, float | None]]:
+    """Estimate the k-median cost of each cut, and relative to one cluster; None without rows."""
     from holdfast.hierarchy.cost import estimate_cost
 
     if "_held" not in vars(model):
-        return dict.fromkeys(ks)
+        return {k: {"cost": None, "cost_of_one": None} for k in ks}
     rows, weight, hierarchy = model.rows_, model.row_weights_, model.hierarchy_
-    return {k: estimate_cost(rows, hierarchy.cut(k), model.seed_, weight) for k in ks}
+    costs = {k: estimate_cost(rows, hierarchy.cut(k), model.seed_, weight) for k in {1, *ks}}
+    one = costs[1]
+    return {k: {"cost": costs[k], "cost_of_one": costs[k] / one if one else None} for k in ks}
 
 
 def append_labels(table: "DataTable", labels: "pa.Table") -> "pa.Table":
@@ -118,23 +124,38 @@ def append_labels(table: "DataTable", labels: "pa.Table") -> "pa.Table":
 
 
 def describe_profile(dataset: "Dataset", labels: Any, k: int) -> dict[str, Any]:
-    """Means of the clusters in the units of the table, columns that differ most first."""
+    """Describe the clusters in the units of the table, columns that differ most first.
+
+    Returns
+    -------
+    dict
+        `k`; `means` of numbers by column, with a list over clusters; `levels` of categories by
+        column, with the fractions of each level.
+    """
     import numpy as np
 
-    values = dataset.values
-    present = ~np.isnan(values)
-    means = np.full((k, values.shape[1]), np.nan)
-    for j in range(values.shape[1]):
-        there = present[:, j]
-        counts = np.bincount(labels[there], minlength=k)
-        sums = np.bincount(labels[there], weights=values[there, j], minlength=k)
-        np.divide(sums, counts, out=means[:, j], where=counts > 0)
-    with np.errstate(all="ignore"):
-        spread = np.nanstd(values, axis=0)
-        differ = np.nanstd(means, axis=0) / np.where(spread > 0.0, spread, 1.0)
-    order = np.argsort(-np.nan_to_num(differ), kind="stable")
-    names = dataset.preparation.columns
-    return {"k": k, "means": {names[j]: means[:, j].tolist() for j in order}}
+    from holdfast.estimator.model import columns_of
+    from holdfast.hierarchy.profiles import Fractions, Means, group_columns
+
+    columns = columns_of(dataset.preparation)
+    numbers, categories = group_columns(columns, dataset.values)
+    means = Means(dataset.values[:, numbers], labels, k)
+    clusters = [np.array([t]) for t in range(k)]
+    by_cluster = np.array([means.of(node) for node in clusters])
+    counted = {c.name: (c.levels, Fractions.count(c, labels, k)) for c in categories}
+    most_different = sorted(counted.items(), key=lambda item: -item[1][1].difference)
+    return {
+        "k": k,
+        "means": {
+            columns[numbers[j]].name: by_cluster[:, j].tolist() for j in means.rank_columns()
+        },
+        "levels": {
+            name: dict(
+                zip(levels, np.transpose([c.of(node) for node in clusters]).tolist(), strict=True)
+            )
+            for name, (levels, c) in most_different
+        },
+    }
 
 
 def show_labels(
@@ -205,20 +226,35 @@ def _show_cuts(cuts: list[dict[str, Any]], console: Console) -> None:
 
 
 def _show_profile(profile: dict[str, Any], console: Console) -> None:
-    """Print the means of each cluster in the columns that differ most."""
+    """Print the means of each cluster, and its most frequent categories."""
     from holdfast.tables.errors import count, show_name
 
-    names = list(profile["means"])
-    shown = names[:_MOST_COLUMNS]
-    left = len(names) - len(shown)
-    which = f"{_MOST_COLUMNS} of {count(len(names), 'column')}, " if left else ""
+    cells = {
+        name: ["-" if math.isnan(mean) else f"{mean:.4g}" for mean in means]
+        for name, means in profile["means"].items()
+    }
+    categories = {
+        name: [_most_frequent(levels, t) for t in range(profile["k"])]
+        for name, levels in profile["levels"].items()
+    }
+    first = dict(list(categories.items())[:_MOST_CATEGORIES])
+    listed = {**first, **dict(list(cells.items())[: _MOST_COLUMNS - len(first)])}
+    n_all = len(cells) + len(categories)
+    which = f"{len(listed)} of {count(n_all, 'column')}, " if n_all > len(listed) else ""
+    what = "Means and most frequent categories" if first else "Means"
     console.show_line(
-        f"Means of the {count(profile['k'], 'cluster')} ({which}most different first):"
+        f"{what} of the {count(profile['k'], 'cluster')} ({which}most different first):"
     )
     console.show_table(
-        ["cluster", *map(show_name, shown)],
-        [
-            [str(t), *(f"{profile['means'][name][t]:.4g}" for name in shown)]
-            for t in range(profile["k"])
-        ],
+        ["cluster", *map(show_name, listed)],
+        [[str(t), *(column[t] for column in listed.values())] for t in range(profile["k"])],
     )
+
+
+def _most_frequent(levels: dict[str, list[float]], cluster: int) -> str:
+    from holdfast.hierarchy.profiles import rank_levels
+    from holdfast.tables.errors import show_name
+
+    names, fractions = list(levels), [fraction[cluster] for fraction in levels.values()]
+    first = rank_levels(names, fractions)[0]
+    return f"{show_name(names[first])} {fractions[first]:.0%}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli.console import Console
-from holdfast.cli.cut import name_labels, show_labels
+from holdfast.cli.cut import describe_costs, name_labels, show_labels
 from holdfast.cli.errors import BindingBudget, InputError, input_errors
 from holdfast.cli.inputs import (
     hold_model,
@@ -265,31 +265,41 @@ def _describe(today: "HierarchicalKMedian") -> dict[str, Any]:
     """Describe a followed model, for JSON and the summary."""
     report, events = today.follow_, today.events_
     names = ("n_survivors", "n_new", "n_left", "budget", "budget_binds", "tolerance_exceeded")
-    costs = ("moved", "cost", "cost_of_staying", "fresh_cost")
+    relative = {
+        "cost_of_staying": report.cost / report.cost_of_staying,
+        "cost_of_fresh": report.cost / report.fresh_cost,
+    }
+    costs = describe_costs(today, report.levels)
     return {
         **{name: getattr(report, name) for name in names},
         "levels": [
-            {"k": int(k), **{name: float(getattr(report, name)[j]) for name in costs}}
+            {
+                "k": int(k),
+                "moved": float(report.moved[j]),
+                **costs[k],
+                **{name: _finite(ratio[j]) for name, ratio in relative.items()},
+            }
             for j, k in enumerate(report.levels)
         ],
         "events": [dict(zip(events.dtype.names, event, strict=True)) for event in events.tolist()],
     }
 
 
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
 def _show_summary(console: Console, today: "HierarchicalKMedian", record: dict[str, Any]) -> None:
     from holdfast.lineage.words import describe_follow
 
     console.show_line(describe_follow(today.follow_, today.events_))
+    relative = ("cost_of_one", "cost_of_staying", "cost_of_fresh")
     rows = [
-        [str(line["k"]), f"{line['moved']:.2%}"]
-        + [_cell(line[name]) for name in ("cost", "cost_of_staying", "fresh_cost")]
+        [str(line["k"]), f"{line['moved']:.2%}", f"{line['cost']:.4g}"]
+        + ["-" if line[name] is None else f"{line[name]:.1%}" for name in relative]
         for line in record["levels"]
     ]
-    console.show_table(["clusters", "moved", "cost", "cost of staying", "fresh cost"], rows)
-
-
-def _cell(value: float) -> str:
-    return f"{value:.6g}" if math.isfinite(value) else "-"
+    console.show_table(["clusters", "moved", "cost", "of one", "of staying", "of a new fit"], rows)
 
 
 def _show(

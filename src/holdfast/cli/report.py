@@ -29,7 +29,6 @@ from holdfast.clusterers.registry import METHODS
 
 if TYPE_CHECKING:
     from holdfast.report import Report
-    from holdfast.tables.columns import ColumnChoice
     from holdfast.tables.dataset import Dataset
 
 __all__ = ["EXAMPLES", "report"]
@@ -92,7 +91,6 @@ def report(
     with console.remember() as notices:
         dataset = read_dataset(data, read, column, console)
     options["preparation"] = _describe_preparation(dataset, notices[:-1])  # the last sums up
-    options["categories"] = {} if column.columns else _find_categories(dataset, column.choice(None))
     page = _build(dataset, options, estimator_options, console)
     html = page.to_html().encode()
     write_file(out, lambda file: file.write(html))
@@ -118,6 +116,7 @@ def _build(
     import numpy as np
 
     from holdfast import HierarchicalKMedian
+    from holdfast.estimator.model import columns_of
     from holdfast.report import build_report
 
     ids = None
@@ -128,7 +127,7 @@ def _build(
     with console.progress("measuring") as progress, input_errors():
         return build_report(
             dataset.rows,
-            names=dataset.preparation.columns,
+            names=columns_of(dataset.preparation),
             ids=ids,
             values=dataset.values,  # gaps are shown as gaps, whatever filled them
             estimator=HierarchicalKMedian(**estimator_options),
@@ -150,7 +149,7 @@ def _describe_preparation(dataset: "Dataset", notices: list[str]) -> list[str]:
     """Say what was done to the table, one sentence each."""
     from holdfast.tables.errors import count, show_name
 
-    names = dataset.preparation.columns
+    names = [source.name for source in dataset.preparation.sources]
     listed = ", ".join(map(show_name, names[:_MOST_NAMES]))
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
     found = [f"{count(len(names), 'column')} used: {listed}{more}."]
@@ -160,23 +159,3 @@ def _describe_preparation(dataset: "Dataset", notices: list[str]) -> list[str]:
     found += [f"{show_name(t.name)}: {t.kind}; {t.how}." for t in dataset.treatments[:_MOST_NAMES]]
     scaled = "Numbers are divided by their deviation, in which far values count less."
     return [*found, scaled if dataset.preparation.scale else "The columns are not scaled."]
-
-
-def _find_categories(dataset: "Dataset", choice: "ColumnChoice") -> dict[str, list[Any]]:
-    """Find the columns of text with few different values; they describe segments."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from holdfast.report.inputs import MAX_LEVELS
-
-    data, taken = dataset.table.data, {*dataset.preparation.columns, choice.id, *choice.drop}
-    found = {}
-    for name in data.column_names:
-        column = data.column(name)
-        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        if name in taken or not (text or pa.types.is_dictionary(column.type)):
-            continue
-        kept = column.filter(pa.array(dataset.used))
-        if 2 <= pc.count_distinct(kept, mode="all").as_py() <= MAX_LEVELS:
-            found[name] = kept.to_pylist()
-    return found

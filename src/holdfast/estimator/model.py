@@ -441,7 +441,7 @@ class HierarchicalKMedian(
         """Names and units of the columns of `rows_`."""
         table = getattr(self, "table_", None)
         if table is not None:
-            return _columns_of(table.preparation)
+            return columns_of(table.preparation)
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             return [Column(f"x{j}") for j in range(self.n_features_in_)]
@@ -572,7 +572,7 @@ class HierarchicalKMedian(
         return settings_for(self, rows, weight, seed)
 
 
-def _columns_of(preparation: Preparation) -> list[Column]:
+def columns_of(preparation: Preparation) -> list[Column]:
     """Name prepared columns in the words of the table: levels of categories, dates, gaps."""
     scales = preparation.scale or (1.0,) * len(preparation.columns)
     found: list[Column] = []

@@ -1,7 +1,7 @@
 """One self-contained page about a clustering: its segments, how stable they are, how they were found.
 
 Data flow: arguments -> `inputs` (validated) -> `build` -> one plain dictionary, each part from a
-file of its own (`segments`, `comparison`, `rows`, `choosing`, `verdict`) -> `page` (templates) ->
+file of its own (`segments`, `movement`, `choosing`, `verdict`) -> `page` (templates) ->
 HTML. `lineage` builds the dictionary of a lineage, for the same page. docs/report.md describes the dictionary.
 """
 

@@ -13,29 +13,29 @@ from sklearn.base import clone
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
+from holdfast.hierarchy.profiles import label_level
+from holdfast.hierarchy.rules import Column
 from holdfast.report.choosing import choose_epsilon, choose_k, count_epsilon_fits
-from holdfast.report.comparison import (
+from holdfast.report.inputs import Inputs, check_inputs
+from holdfast.report.movement import (
     compare_methods,
     count_fits,
+    count_refits,
+    find_rows,
     list_interval,
     measure_own,
     name_amount,
+    named_rows,
 )
-from holdfast.report.inputs import Inputs, check_inputs
 from holdfast.report.page import Report, list_numbers
-from holdfast.report.profiles import choose_columns
-from holdfast.report.rows import count_refits, find_rows, named_rows
-from holdfast.report.segments import count_bootstraps, summarise_segments
+from holdfast.report.segments import choose_columns, count_bootstraps, summarise_segments
 from holdfast.report.verdict import compose_verdict
 from holdfast.stability import SensitivityResult
 
 __all__ = ["build_report", "build_sensitivity_report"]
 
-FORMAT = 2
+FORMAT = 3
 """Version of the dictionary's layout."""
-
-MAX_COLUMNS = 12
-"""Columns shown: those that differ most between clusters."""
 
 DELETES = (1, 0.05, 0.2)
 
@@ -48,7 +48,7 @@ def build_report(
     n_clusters: int = 8,
     estimator: HierarchicalKMedian | None = None,
     methods: Sequence[str] | Mapping[str, Any] | None = None,
-    names: Sequence[str] | None = None,
+    names: Sequence[str | Column] | None = None,
     ids: Sequence[Any] | None = None,
     values: ArrayLike | None = None,
     categories: Mapping[str, Sequence[Any]] | None = None,
@@ -79,8 +79,9 @@ def build_report(
         Methods to compare with: names from `holdfast.clusterers.METHODS`, or names and clusterers
         as for `average_sensitivity`. None compares the three methods of holdfast, Ward, average,
         complete and single linkage, and bisecting k-means.
-    names : sequence of str, default=None
-        Names of the columns.
+    names : sequence of str or Column, default=None
+        Names of the columns. A :class:`holdfast.hierarchy.rules.Column` can also say that a column
+        is the indicator of a category, or a date.
     ids : sequence, default=None
         Names of the rows. None numbers them from 0.
     values : array-like of shape (n_samples, n_features), default=None
@@ -155,7 +156,7 @@ def _summarise(inputs: Inputs) -> dict[str, Any]:
     """Compute every part of the page: strings, numbers, lists, dictionaries and None only."""
     fitted = clone(inputs.estimator).fit(inputs.rows)
     hierarchy: Hierarchy = fitted.hierarchy_
-    columns = choose_columns(inputs, hierarchy.cut(inputs.k), MAX_COLUMNS)
+    shown = choose_columns(inputs, hierarchy.cut(inputs.k))
     work = _plan_work(inputs)
     with Progress(inputs.progress, sum(work.values()), "rounds", "measuring") as progress:
         own = measure_own(inputs, progress)
@@ -163,10 +164,10 @@ def _summarise(inputs: Inputs) -> dict[str, Any]:
         found = None
         if inputs.show_rows:
             part = progress.part("finding rows to look at", work["rows"])
-            found = find_rows(inputs, hierarchy, columns, part)
+            found = find_rows(inputs, hierarchy, shown, part)
             progress.advance(work["rows"])
         part = progress.part("measuring each segment", work["segments"])
-        segments = summarise_segments(inputs, hierarchy, columns, named_rows(found), part)
+        segments = summarise_segments(inputs, hierarchy, shown, named_rows(found), part)
         progress.advance(work["segments"])
         part = progress.part("examining epsilon", work["epsilon"])
         about_epsilon = choose_epsilon(inputs, fitted.epsilon_, part)
@@ -177,9 +178,11 @@ def _summarise(inputs: Inputs) -> dict[str, Any]:
         "title": inputs.title,
         "data": {
             "n_rows": inputs.rows.shape[0],
-            "n_columns": inputs.rows.shape[1],
-            "names": list(inputs.names),
-            "columns": columns.tolist(),
+            "n_columns": len({column.name for column in inputs.columns}),
+            "names": [_name_column(column) for column in inputs.columns],
+            "columns": shown.numbers.tolist(),
+            "indicators": [j for j, c in enumerate(inputs.columns) if c.category is not None],
+            "dates": [j for j, c in enumerate(inputs.columns) if c.date],
             "shows_rows": inputs.show_rows,
             "preparation": list(inputs.preparation),
         },
@@ -188,11 +191,17 @@ def _summarise(inputs: Inputs) -> dict[str, Any]:
         "comparison": comparison,
         "rows": found,
         "choosing": {
-            "k": choose_k(inputs, own, segments["separation"]),
+            "k": choose_k(inputs, own, segments),
             "epsilon": about_epsilon,
         },
         "provenance": _describe_provenance(inputs),
     }
+
+
+def _name_column(column: Column) -> str:
+    if column.category is None:
+        return column.name
+    return label_level(column.name, column.category)
 
 
 def _plan_work(inputs: Inputs) -> dict[str, float]:

@@ -8,6 +8,7 @@ import numpy as np
 from holdfast._machine.progress import ProgressOption
 from holdfast.report.inputs import Inputs
 from holdfast.report.page import format_fraction, list_numbers, round_number
+from holdfast.report.verdict import CLEAR_SEPARATION, find_most_separated
 from holdfast.stability import SensitivityResult, Suggestion, tune_epsilon
 from holdfast.stability.selection import suggest_from
 
@@ -15,7 +16,6 @@ __all__ = ["choose_epsilon", "choose_k", "count_epsilon_fits", "explain_k"]
 
 _MAX_COST_RATIO = 1.1
 _HARDLY_MOVED = 0.01
-_CLEAR_SEPARATION = 0.5  # mean silhouette
 _EPSILON_TRIALS = 8  # for each epsilon, where every trial is a fit
 _EPSILON_SEEDS = 2
 _EPSILON_COUNT = 7  # values that the search tries
@@ -23,16 +23,17 @@ _EPSILON_FACTOR = 6.0  # between values
 _EPSILON_RANGE = {"tree": (0.01, 100.0), "medoids": (0.001, 10.0), "means": (0.001, 10.0)}
 
 
-def choose_k(
-    inputs: Inputs, own: SensitivityResult, separation: list[float | None]
-) -> dict[str, Any]:
+def choose_k(inputs: Inputs, own: SensitivityResult, segments: dict[str, Any]) -> dict[str, Any]:
     """Describe movement against k on the compared rows.
 
-    `own` is what `measure_own` returned; `separation` has the mean silhouette for each k from 1.
+    `own` is what `measure_own` returned, `segments` what `summarise_segments` did.
     """
     suggestion = suggest_from(_select_change(own, inputs.deletes.index(inputs.main_delete)))
     picked, stable_to = _pick(suggestion), _find_last_stable(suggestion)
-    separated = _find_separated(separation)
+    separation = segments["separation"]
+    separated = find_most_separated(segments)
+    if separated is not None and separation[separated - 1] < CLEAR_SEPARATION:
+        separated = None
     interval = np.minimum(suggestion.result.interval()[0], 1.0)  # no more than all rows
     return {
         "k": list(suggestion.n_clusters),
@@ -60,14 +61,6 @@ def _find_last_stable(suggestion: Suggestion) -> int | None:
         if mean[j + 1] > _HARDLY_MOVED and rise > 2.0 * np.hypot(error[j], error[j + 1]):
             return suggestion.n_clusters[j] if j > 0 else None
     return None
-
-
-def _find_separated(separation: list[float | None]) -> int | None:
-    """Return the k with the largest mean silhouette, if it is clear."""
-    known = [(value, -k) for k, value in enumerate(separation, start=1) if value is not None]
-    if not known or max(known)[0] < _CLEAR_SEPARATION:
-        return None
-    return -max(known)[1]
 
 
 def _name_k(picked: int | None, stable_to: int | None, separated: int | None) -> str:

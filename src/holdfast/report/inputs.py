@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from holdfast._machine.hash import keyed_sample, seed_from
 from holdfast._machine.progress import ProgressOption
 from holdfast.clusterers import METHODS, Clusterer, as_clusterer
 from holdfast.estimator import HierarchicalKMedian
+from holdfast.hierarchy.profiles import Category, group_columns
+from holdfast.hierarchy.rules import Column
 from holdfast.stability.perturb import Delete
 from holdfast.stability.plan import check_count, check_rows
 
@@ -61,24 +63,6 @@ class ComparedMethod:
 
 
 @dataclass(frozen=True, eq=False)
-class Category:
-    """A column of text that describes rows but does not cluster them.
-
-    Attributes
-    ----------
-    name : str
-    levels : tuple of str
-        Its different values.
-    codes : ndarray of shape (n,), dtype int64
-        Number of each row's value in `levels`.
-    """
-
-    name: str
-    levels: tuple[str, ...]
-    codes: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
 class Inputs:
     """Everything that the parts of a report are computed from.
 
@@ -88,8 +72,10 @@ class Inputs:
         The prepared rows, which are clustered.
     values : ndarray of shape (n, d), dtype float64
         The same rows in their original units, which are shown; NaN where missing.
-    names : tuple of str
-        Names of the d columns.
+    columns : tuple of Column
+        What the d columns are.
+    numbers : ndarray of int64
+        Which of them are numbers; the others are indicators of categories.
     ids : tuple of str or None
         Names of the n rows.
     categories : tuple of Category
@@ -116,7 +102,8 @@ class Inputs:
 
     rows: Rows
     values: Rows
-    names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    numbers: NDArray[np.int64]
     ids: tuple[str, ...] | None
     categories: tuple[Category, ...]
     k: int
@@ -156,7 +143,7 @@ def check_inputs(
     X: Any,
     *,
     n_clusters: int,
-    names: Sequence[str] | None,
+    names: Sequence[str | Column] | None,
     ids: Sequence[Any] | None,
     values: ArrayLike | None,
     categories: Mapping[str, Sequence[Any]] | None,
@@ -193,12 +180,17 @@ def check_inputs(
         n_clusters=int(n_clusters), random_state=seed, max_centers=max_k
     )
     deletes = _check_deletes(delete, n, int(n_clusters))
+    columns, shown = _check_names(names, d), _check_values(values, clustered)
+    if d <= 2:  # which are the axes of the scatter plot, whatever they are
+        columns = tuple(replace(column, category=None) for column in columns)
+    numbers, used = group_columns(columns, shown)
     return Inputs(
         rows=clustered,
-        values=_check_values(values, clustered),
-        names=_check_names(names, d),
+        values=shown,
+        columns=columns,
+        numbers=numbers,
         ids=_check_ids(ids, n),
-        categories=_check_categories(categories, n),
+        categories=(*used, *_check_categories(categories, n)),
         k=int(n_clusters),
         max_k=max_k,
         estimator=model,
@@ -219,8 +211,8 @@ def check_inputs(
 
 
 def _names_of_frame(
-    X: Any, names: Sequence[str] | None, ids: Sequence[Any] | None
-) -> tuple[Sequence[str] | None, Sequence[Any] | None]:
+    X: Any, names: Sequence[str | Column] | None, ids: Sequence[Any] | None
+) -> tuple[Sequence[str | Column] | None, Sequence[Any] | None]:
     """Take column names, and an index that is more than a count, from a data frame."""
     if names is None and hasattr(X, "columns"):
         names = [str(name) for name in X.columns]
@@ -305,12 +297,18 @@ def _check_values(values: ArrayLike | None, rows: Rows) -> Rows:
     return shown
 
 
-def _check_names(names: Sequence[str] | None, n_columns: int) -> tuple[str, ...]:
+def _check_names(names: Sequence[str | Column] | None, n_columns: int) -> tuple[Column, ...]:
     if names is None:
-        return tuple(f"column {j}" for j in range(n_columns))
+        return tuple(Column(f"column {j}") for j in range(n_columns))
     if len(names) != n_columns:
         raise ValueError(f"names must have one for each of {n_columns} columns; got {len(names)}.")
-    return tuple(_shorten(name) for name in names)
+    # The page shows values in the units of the table, whatever rows were divided by.
+    return tuple(
+        replace(name, name=_shorten(name.name), scale=1.0, shift=0.0)
+        if isinstance(name, Column)
+        else Column(_shorten(name))
+        for name in names
+    )
 
 
 def _check_ids(ids: Sequence[Any] | None, n_rows: int) -> tuple[str, ...] | None:

@@ -5,6 +5,7 @@ all rows, and split t makes node 2t - 1 (what is left of the cluster it splits) 
 cluster t). The page finds the nodes of a cut from `parent` alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,25 +21,77 @@ from holdfast.clusterers.protocol import Rows as AnyRows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.cost import cost_sample, k_median_cost
+from holdfast.hierarchy.profiles import OTHER, Category, Fractions, Means, rank_levels
+from holdfast.hierarchy.rules import Rule, find_rules
 from holdfast.report.inputs import Inputs
 from holdfast.report.page import list_numbers, round_number
-from holdfast.report.profiles import describe_nodes
 from holdfast.stability import Bootstrap, average_sensitivity
 
-__all__ = ["count_bootstraps", "summarise_segments"]
+__all__ = ["Shown", "choose_columns", "count_bootstraps", "summarise_segments"]
+
+MAX_COLUMNS = 12
+"""Columns shown: those that differ most between clusters."""
+
+MIN_DESCRIBED = 5
+"""Without rows on the page, smaller clusters are not described: their mean is nearly a row."""
 
 MAX_POINTS = 3000
 
+_MAX_CATEGORIES = 3  # of the columns shown
+_MAX_LEVELS = 3  # categories named of a column in a segment
+_DISTINGUISHING = 3  # columns named for each segment
+_MIN_DIFFERENCE = 0.3  # standard deviations
+_RULE_ROWS = 3000
+_MAX_CONDITIONS = 3
 _MAX_BOOTSTRAPPED_ROWS = 600_000  # in all bootstrap samples together
 _MIN_BOOTSTRAPS = 3
 
 Rows = NDArray[np.float64]
+Labels = NDArray[np.int32]
+Node = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The columns that the page shows.
+
+    Attributes
+    ----------
+    numbers : ndarray of int64
+        Numbers of prepared columns, in their own order.
+    categories : tuple of Category
+        The most different first.
+    for_rules : ndarray of int64
+        Numbers of prepared columns, indicators among them.
+    """
+
+    numbers: NDArray[np.int64]
+    categories: tuple[Category, ...]
+    for_rules: NDArray[np.int64]
+
+    def describe_row(self, inputs: Inputs, row: int) -> dict[str, Any]:
+        """List the values and the categories of a row."""
+        return {
+            "values": list_numbers(inputs.values[row, self.numbers]),
+            "levels": [category.levels[category.codes[row]] for category in self.categories],
+        }
+
+
+def choose_columns(inputs: Inputs, labels: Labels) -> Shown:
+    """Choose the columns that differ most between clusters."""
+    k = int(labels.max()) + 1
+    differences = [Fractions.count(c, labels, k).difference for c in inputs.categories]
+    order = np.argsort(-np.array(differences), kind="stable")[:_MAX_CATEGORIES]
+    categories = tuple(inputs.categories[i] for i in order) if inputs.show_rows else ()
+    ranked = Means(inputs.values, labels, k).rank_columns()
+    numbers = ranked[np.isin(ranked, inputs.numbers)][: MAX_COLUMNS - len(categories)]
+    return Shown(np.sort(numbers), categories, np.sort(ranked[:MAX_COLUMNS]))
 
 
 def summarise_segments(
     inputs: Inputs,
     hierarchy: Hierarchy,
-    columns: NDArray[np.int64],
+    shown: Shown,
     named_rows: NDArray[np.int64],
     progress: ProgressOption,
 ) -> dict[str, Any]:
@@ -48,8 +101,7 @@ def summarise_segments(
     ----------
     inputs : Inputs
     hierarchy : Hierarchy
-    columns : ndarray of shape (c,), dtype int64
-        Columns to show.
+    shown : Shown
     named_rows : ndarray of int64
         Rows that another part names; the scatter plot draws them.
     progress : bool or Listener
@@ -60,11 +112,8 @@ def summarise_segments(
     nodes = _list_nodes(hierarchy.parent, inputs.max_k)
     points = listed = None
     if inputs.show_rows:
-        points = _list_points(inputs, last, columns, np.union1d(centers, named_rows))
-        listed = [
-            {"row": int(row), "values": list_numbers(inputs.values[row, columns])}
-            for row in centers
-        ]
+        points = _list_points(inputs, last, shown.numbers, np.union1d(centers, named_rows))
+        listed = [{"row": int(row), **shown.describe_row(inputs, row)} for row in centers]
     costed = cost_sample(inputs.rows, inputs.seed)
     return {
         "k": inputs.k,
@@ -75,7 +124,7 @@ def summarise_segments(
             _cut_costs(inputs.rows[costed], last[costed], nodes) * (last.size / costed.size)
         ),
         "cost_rows": int(costed.size),
-        **describe_nodes(inputs, last, nodes, columns),
+        **_describe_nodes(inputs, last, nodes, shown),
         "stability": _bootstrap_clusters(inputs, progress),
         "stability_trials": count_bootstraps(inputs),
         **_measure_separation(inputs, hierarchy),
@@ -100,6 +149,116 @@ def _list_nodes(parent: NDArray[np.int32], max_k: int) -> list[NDArray[np.int64]
             owner[cluster] = owner[parent[cluster]]
         nodes += [np.flatnonzero(owner == parent[t]), np.flatnonzero(owner == t)]
     return nodes
+
+
+def _describe_nodes(
+    inputs: Inputs, last: Labels, nodes: Sequence[Node], shown: Shown
+) -> dict[str, Any]:
+    """Describe every node, in the order of `nodes`."""
+    means = Means(inputs.values, last, inputs.max_k)
+    with_rows = inputs.show_rows
+    hidden = [not with_rows and means.sizes[node].sum() < MIN_DESCRIBED for node in nodes]
+    described = list(zip(nodes, hidden, strict=True))
+    return {
+        "distinguishing": [
+            None if h else _distinguish(inputs, means, node) for node, h in described
+        ],
+        "profiles": [
+            None if h else _profile(means, node, shown.numbers, with_rows) for node, h in described
+        ],
+        "categories": [_describe_category(c, last, nodes) for c in shown.categories],
+        "rules": _find_rules(inputs, last, nodes, shown) if with_rows else [[]] * len(nodes),
+        "min_described": None if with_rows else MIN_DESCRIBED,
+    }
+
+
+def _distinguish(inputs: Inputs, means: Means, node: Node) -> list[list[Any]]:
+    """List ``[column, difference, mean]`` of the columns that differ most.
+
+    The indicator of a category counts only where most rows of the node have this category.
+    """
+    own, differences = means.of(node), means.differences(node)
+    is_named = [c.category is None or own[j] >= 0.5 for j, c in enumerate(inputs.columns)]
+    is_named = [n and c.category != OTHER for n, c in zip(is_named, inputs.columns, strict=True)]
+    size = np.where(is_named, np.abs(differences), 0.0)
+    with_means = inputs.show_rows
+    return [
+        [
+            int(j),
+            round(float(differences[j]), 2 if with_means else 1),
+            _shorten(own[j], means.deviation[j]) if with_means else None,
+        ]
+        for j in np.argsort(-size, kind="stable")[:_DISTINGUISHING]
+        if size[j] >= _MIN_DIFFERENCE
+    ]
+
+
+def _profile(
+    means: Means, node: Node, columns: NDArray[np.int64], with_means: bool
+) -> dict[str, Any]:
+    """Give differences and means of the columns shown."""
+    own = means.of(node)
+    differences = means.differences(node)[columns].round(2 if with_means else 1)
+    return {
+        "differences": list_numbers(differences),
+        "means": [_shorten(own[j], means.deviation[j]) for j in columns] if with_means else None,
+    }
+
+
+def _shorten(mean: float, deviation: float) -> float | int | None:
+    """Round a mean to a tenth of the leading digit of the column's standard deviation."""
+    if not (np.isfinite(mean) and deviation > 0.0):
+        return round_number(mean, 4)
+    decimals = max(0, 1 - int(f"{deviation:e}".partition("e")[2]))
+    return round_number(round(float(mean), decimals) + 0.0, 12)
+
+
+def _describe_category(category: Category, last: Labels, nodes: Sequence[Node]) -> dict[str, Any]:
+    """Give the fractions of levels in all rows, and the most frequent levels of every node."""
+    counted = Fractions.count(category, last, int(last.max()) + 1)
+    fractions = [counted.of(node) for node in nodes]
+    most = [rank_levels(category.levels, own.tolist())[:_MAX_LEVELS] for own in fractions]
+    return {
+        "name": category.name,
+        "is_clustered": category.is_clustered,
+        "levels": list(category.levels),
+        "overall": list_numbers(counted.of(np.arange(len(counted.counts))), 3),
+        "most": [
+            [[i, round_number(own[i], 3)] for i in order if own[i] > 0.0]
+            for own, order in zip(fractions, most, strict=True)
+        ],
+    }
+
+
+def _find_rules(
+    inputs: Inputs, last: Labels, nodes: Sequence[Node], shown: Shown
+) -> list[list[dict[str, Any]]]:
+    """Find rules for every node on a sample of the rows."""
+    columns = shown.for_rules
+    sample = keyed_sample(inputs.rows, _RULE_ROWS, inputs.seed, "report: rules")
+    values = inputs.values[np.ix_(sample, columns)]
+    known = np.isfinite(values)
+    middle = [np.median(v[k]) if k.any() else 0.0 for v, k in zip(values.T, known.T, strict=True)]
+    values = np.where(known, values, np.array(middle))
+    described = [inputs.columns[j] for j in columns]
+    weight, keys = np.ones(sample.size), np.zeros(sample.size, dtype=np.uint64)
+    found: list[list[dict[str, Any]]] = []
+    for node in nodes:
+        inside = np.isin(last[sample], node)
+        if not inside.any() or inside.all():
+            found.append([])
+            continue
+        rules = find_rules(values, weight, inside, described, keys, _MAX_CONDITIONS, halves=0)
+        found.append([_describe_rule(rule) for rule in rules if rule.conditions])
+    return found
+
+
+def _describe_rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "text": str(rule),
+        "coverage": round_number(rule.coverage, 3),
+        "others": round_number(rule.others, 3),
+    }
 
 
 def _cut_costs(

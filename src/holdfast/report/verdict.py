@@ -11,9 +11,11 @@ from typing import Any
 
 from holdfast.report.page import format_fraction
 
-__all__ = ["compose_verdict", "is_giant"]
+__all__ = ["CLEAR_SEPARATION", "compose_verdict", "find_most_separated", "is_giant"]
 
-_CLEAR_SEPARATION = 0.5  # mean silhouette
+CLEAR_SEPARATION = 0.5
+"""Mean silhouette."""
+
 _SOME_SEPARATION = 0.25
 _GIANT = 0.8  # chance alone finds four fifths of the rows again with a Jaccard index of 0.67
 _FOUND_AGAIN = 0.85  # Jaccard index
@@ -92,7 +94,7 @@ def _name_separation(segments: Entry) -> str | None:
     silhouette = _silhouette(segments)
     if silhouette is None:
         return None
-    if silhouette >= _CLEAR_SEPARATION:
+    if silhouette >= CLEAR_SEPARATION:
         return "clearly separated"
     if silhouette >= _SOME_SEPARATION:
         return "partly separated"
@@ -214,7 +216,7 @@ def _find_divided(segments: Entry) -> int | None:
     return None
 
 
-def _find_most_separated(segments: Entry) -> int | None:
+def find_most_separated(segments: Entry) -> int | None:
     """Return the k with the largest silhouette, among cuts without a giant cluster."""
     known = [
         (silhouette, -k)
@@ -227,7 +229,7 @@ def _find_most_separated(segments: Entry) -> int | None:
 def _judge_separation(segments: Entry, silhouette: float) -> Entry:
     shown = f"mean silhouette {silhouette:.2f}"
     least = _least_found_again(segments)
-    if silhouette >= _CLEAR_SEPARATION:
+    if silhouette >= CLEAR_SEPARATION:
         return {"tone": "good", "text": f"The segments are clearly separated ({shown})."}
     if silhouette >= _SOME_SEPARATION:
         tone = "fair"
@@ -244,7 +246,7 @@ def _judge_separation(segments: Entry, silhouette: float) -> Entry:
             f"The segments are hardly separated ({shown}): they may divide the data usefully, but they "
             f"are not natural groups."
         )
-    best = _find_most_separated(segments)
+    best = find_most_separated(segments)
     if best not in (None, segments["k"]):
         text += f" Separation is best at k = {best}."
     return {"tone": tone, "text": text}
@@ -290,7 +292,7 @@ def _number_cost(own: Entry, peer: Entry) -> Entry:
 
 def _number_separation(segments: Entry, fractions: list[float]) -> Entry:
     silhouette = _silhouette(segments)
-    scale = f"from −1 to 1; clear from {_CLEAR_SEPARATION}, hardly any below {_SOME_SEPARATION}"
+    scale = f"from −1 to 1; clear from {CLEAR_SEPARATION}, hardly any below {_SOME_SEPARATION}"
     if is_giant(max(fractions)):
         scale = "says little beside one segment with nearly all rows"
     return {

@@ -25,16 +25,17 @@ test("colors grow with the distance from the mean of all rows", () => {
 });
 
 test("names are suggested from what distinguishes a segment", () => {
-  const names = ["age", "income"];
+  const data = { names: ["age", "income", "engine: diesel"], indicators: [2] };
   const told = [
     [1, 1.3, 20],
     [0, -0.8, 4],
   ];
-  assertEqual(suggestName(told, names), "high income, low age");
-  const long = ["age of the oldest member", "income"];
+  assertEqual(suggestName(told, data), "high income, low age");
+  const long = { names: ["age of the oldest member", "income"] };
   assertEqual(suggestName(told, long), "high income");
+  assertEqual(suggestName([[2, 1.1, 0.9]], data), "engine: diesel");
   assertEqual(
-    [suggestName([], names), suggestName(null, names)],
+    [suggestName([], data), suggestName(null, data)],
     ["close to average", "not described: few rows"],
   );
 });
@@ -77,20 +78,50 @@ test("32 clusters differ in color or shape", () => {
   assertEqual(new Set(marks).size, 32);
 });
 
-test("a category cell shows the most frequent category and titles all", () => {
+test("a category cell shows the most frequent category and titles the next", () => {
   const column = {
     name: "town",
-    levels: ["Ulm", "Bern"],
-    n_others: 2,
-    fractions: [
-      [0.5, 0.3],
-      [0.1, 0.8],
+    levels: ["Ulm", "Bern", "Genf"],
+    overall: [0.5, 0.3, 0.2],
+    most: [
+      [[0, 0.5]],
+      [
+        [1, 0.8],
+        [0, 0.1],
+      ],
     ],
   };
   const [cell] = categoryCells([column], { id: 1 });
   assertEqual(cell.node.textContent, "Bern 80%");
   assertEqual(cell.class, "heat category h3");
-  assertEqual(cell.title, "town: Ulm 10% (of all rows 50%), Bern 80% (of all rows 30%), 2 others");
+  assertEqual(cell.title, "town: Bern 80% (of all rows 30%), Ulm 10% (of all rows 50%)");
+});
+
+test("several rules are alternatives", () => {
+  const rules = [
+    { text: "age > 40", coverage: 0.6, others: 0.01 },
+    { text: "debt > 2", coverage: 0.3, others: 0 },
+  ];
+  assertEqual(
+    describeRules(rules).textContent,
+    "age > 40: 60% of the segment, 1.0% of the others" +
+      "or debt > 2: 30% of the segment, 0% of the others",
+  );
+  assertEqual(describeRules([]), null);
+});
+
+test("a few far points do not squeeze the others", () => {
+  const near = Array.from({ length: 1000 }, (_, i) => i / 1000);
+  const { low, high } = axisRange([...near, 900, null]);
+  assertTrue(low <= 0 && high > 0.99 && high < 2, `${low} ${high}`);
+  assertEqual(clamp(900, { low, high }), high);
+  assertTrue(axisRange(near.slice(0, 20)).low < 0);
+  assertEqual(axisRange([null]), { low: 0, high: 1 });
+});
+
+test("dates are days, years are not grouped", () => {
+  assertEqual([formatDate(0), formatDate(null)], ["1970-01-01", MISSING]);
+  assertEqual([formatValue(2005.62), formatValue(12005), formatMean(2005.6, 1)], ["2005.6", "12,005", "2005.6"]);
 });
 
 test("a copy of the page holds the names, escaped", () => {
@@ -111,5 +142,5 @@ test("names that had to move away get a line to their dot", () => {
 test("means of one column have the same decimals", () => {
   const profiles = [{ means: [1, 2.25] }, null, { means: [-0.5, null] }];
   assertEqual(countDecimals(profiles, 2), [1, 2]);
-  assertEqual([formatMean(1, 1), formatMean(-1234.5, 1)], ["1.0", "-1,234.5"]);
+  assertEqual([formatMean(1, 1), formatMean(-1234.5, 1)], ["1.0", "-1234.5"]);
 });

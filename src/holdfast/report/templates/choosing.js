@@ -9,7 +9,7 @@ const EPSILON_AXIS = {
   gap: 44,
 };
 
-function describeRows({ rows, data }) {
+function describeRows({ rows, data, segments }) {
   const sentences = [`At k = ${rows.k}, mean of ${plural(rows.n_seeds, "random state")}.`];
   if (rows.n_measured < rows.n_rows) {
     sentences.push(
@@ -22,23 +22,19 @@ function describeRows({ rows, data }) {
       `${formatCount(rows.n_unstable)} of ${plural(rows.n_measured, "row")} change cluster when ` +
       "another row is removed.",
   );
-  if (data.columns.length < data.n_columns) {
+  const shown = data.columns.length + segments.categories.length;
+  if (shown < data.n_columns) {
     sentences.push(
-      `${data.columns.length} of ${formatCount(data.n_columns)} columns are shown: those that ` +
+      `${shown} of ${formatCount(data.n_columns)} columns are shown: those that ` +
         "differ most between segments.",
     );
   }
   return sentences.join(" ");
 }
 
-function rowTable(title, valueHead, formatValue, entries, data, scatter) {
-  const head = [
-    "Row",
-    { text: valueHead, class: "num" },
-    "Segment",
-    ...data.columns.map((column) => columnHead(data.names[column])),
-  ];
-  const body = entries.map((entry) => {
+function rowTable(list, report, scatter) {
+  const head = ["Row", { text: list.head, class: "num" }, "Segment", ...valueHeads(report)];
+  const body = list.entries.map((entry) => {
     const name = rowName(entry.row, entry.id);
     const button = {
       type: "button",
@@ -50,17 +46,21 @@ function rowTable(title, valueHead, formatValue, entries, data, scatter) {
     return {
       cells: [
         { class: "id", title: name, node: nameNode },
-        { text: formatValue(entry.value), class: "num" },
-        { node: html("span", { class: "pick" }, clusterSwatch(entry.cluster), entry.cluster) },
-        ...entry.values.map((value) => ({ text: formatNumber(value), class: "num" })),
+        { text: list.format(entry.value), class: "num", label: list.head },
+        {
+          node: html("span", { class: "pick" }, clusterSwatch(entry.cluster), entry.cluster),
+          label: "Segment",
+        },
+        ...valueCells(entry, report),
       ],
     };
   });
-  return buildTable(head, body, title);
+  return buildTable(head, body, list.title, { className: "row-cards" });
 }
 
-function makeRows({ rows, data }, scatter) {
-  byId("rows-lead").textContent = describeRows({ rows, data });
+function makeRows(report, scatter) {
+  const { rows } = report;
+  byId("rows-lead").textContent = describeRows(report);
   const lists = [
     {
       title: "Most influential",
@@ -86,7 +86,7 @@ function makeRows({ rows, data }, scatter) {
       byId("rows-tables").append(html("p", { class: "muted" }, list.empty));
       continue;
     }
-    const table = rowTable(list.title, list.head, list.format, list.entries, data, scatter);
+    const table = rowTable(list, report, scatter);
     const text = html("p", { class: "muted small" }, list.text);
     byId("rows-tables").append(block(list.title, text, table));
   }

@@ -45,6 +45,19 @@ function formatNumber(value, digits = 4) {
   return new Intl.NumberFormat("en-US", { maximumSignificantDigits: digits }).format(value);
 }
 
+// A value of a row: numbers of four digits, such as years, are not grouped.
+function formatValue(value) {
+  const isShort = value !== null && Math.abs(value) >= 1000 && Math.abs(value) < 10000;
+  return isShort ? String(Number(value.toPrecision(5))) : formatNumber(value);
+}
+
+// Seconds since 1970.
+function formatDate(seconds) {
+  if (seconds === null || seconds === undefined) return MISSING;
+  const date = new Date(1000 * seconds);
+  return Number.isNaN(date.getTime()) ? formatNumber(seconds) : date.toISOString().slice(0, 10);
+}
+
 // As `format_fraction` in page.py: only an exact zero is shown as 0%.
 function formatFraction(fraction) {
   if (fraction === null || fraction === undefined) return MISSING;

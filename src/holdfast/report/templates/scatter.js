@@ -15,14 +15,23 @@ function axisChoices({ points }, { names, columns }) {
   return choices;
 }
 
+const FAR = 2.5; // ranges of the middle 99% of the points, beyond which far points are at the edge
+
 function axisRange(values) {
-  const present = values.filter((value) => value !== null);
-  const low = Math.min(...present);
-  const high = Math.max(...present);
+  const present = values.filter((value) => value !== null).sort((a, b) => a - b);
   if (!present.length) return { low: 0, high: 1 };
-  const padding = (high - low || 1) * 0.04;
-  return { low: low - padding, high: high + padding };
+  const end = Math.floor(present.length / 200);
+  const [least, most] = [present[0], present.at(-1)];
+  const [low, high] = [present[end], present[present.length - 1 - end]];
+  const padding = (high - low) * 0.04;
+  if (high > low && most - least > FAR * (high - low)) {
+    return { low: Math.max(least, low - 4 * padding), high: Math.min(most, high + 4 * padding) };
+  }
+  const margin = (most - least || 1) * 0.04;
+  return { low: least - margin, high: most + margin };
 }
+
+const clamp = (value, { low, high }) => Math.min(Math.max(value ?? low, low), high);
 
 function pointRadius(count) {
   if (count > 1500) return 2.6;
@@ -52,6 +61,17 @@ function makeScatter(report, state) {
   const pointName = (i) => rowName(points.rows[i], points.ids && points.ids[i]);
   let view = null;
 
+  function describePoints(nFar) {
+    const shown = points.rows.length;
+    const which =
+      shown < points.n_rows
+        ? `${formatCount(shown)} of ${plural(points.n_rows, "row")} are drawn: a sample, with all ` +
+          "centers and all rows named below. Every count is of all rows."
+        : "Every row is drawn.";
+    const far = nFar ? ` Far away, and drawn at the edge: ${plural(nFar, "row")}.` : "";
+    return `${which}${far} Rings are centers.`;
+  }
+
   function draw(width) {
     const height = Math.round(Math.max(300, Math.min(460, width * 0.78)));
     const size = { width, height };
@@ -69,11 +89,14 @@ function makeScatter(report, state) {
     const format = (value) => formatNumber(value, 3);
     const spec = { x: { label: across.name, format }, y: { format } };
     const radius = pointRadius(points.rows.length);
-    // A missing value is drawn at the edge.
+    // Missing values and far values are drawn at the edge.
     const places = points.rows.map((_, i) => [
-      position.x(across.values[i] ?? x.low),
-      position.y(up.values[i] ?? y.low),
+      position.x(clamp(across.values[i], x)),
+      position.y(clamp(up.values[i], y)),
     ]);
+    const isFar = (value, range) => value !== null && value !== clamp(value, range);
+    const far = points.rows.filter((_, i) => isFar(across.values[i], x) || isFar(up.values[i], y));
+    byId("scatter-note").textContent = describePoints(far.length);
     const marks = places.map(([px, py]) =>
       svg("path", { transform: `translate(${px.toFixed(1)} ${py.toFixed(1)})` }),
     );
@@ -139,7 +162,7 @@ function makeScatter(report, state) {
     view.ring.setAttribute("cx", x);
     view.ring.setAttribute("cy", y);
     view.ring.setAttribute("visibility", "visible");
-    const values = columns.map((column, j) => [names[column], formatNumber(points.values[j][i])]);
+    const values = columns.map((column, j) => [names[column], formatValue(points.values[j][i])]);
     tooltip.show(
       [
         html("b", {}, pointName(i)),
@@ -191,12 +214,6 @@ function makeScatter(report, state) {
   }
 
   byId("axes").append(axisSelector(0, "across"), axisSelector(1, "up"));
-  const shown = points.rows.length;
-  byId("scatter-note").textContent =
-    shown < points.n_rows
-      ? `${formatCount(shown)} of ${plural(points.n_rows, "row")} are drawn: a sample, with all ` +
-        "centers and all rows named below. Every count is of all rows. Rings are centers."
-      : "Every row is drawn. Rings are centers.";
   drawToFit(byId("scatter"), draw);
 
   function showRow(row) {

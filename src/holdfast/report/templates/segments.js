@@ -44,20 +44,25 @@ function formatDifference(difference) {
 
 const LONG_SUGGESTION = 28; // characters
 
-// A name from what distinguishes a cluster, such as "high alcohol, low hue".
-function suggestName(distinguishing, names) {
+// A name from what distinguishes a cluster, such as "high alcohol, engine: Turbo-fan".
+function suggestName(distinguishing, { names, indicators = [] }) {
   if (distinguishing === null) return "not described: few rows";
   if (!distinguishing.length) return "close to average";
-  const [first, second] = distinguishing.map(
-    ([column, difference]) => `${difference > 0 ? "high" : "low"} ${names[column]}`,
-  );
+  const [first, second] = distinguishing.map(([column, difference]) => {
+    if (indicators.includes(column)) return names[column];
+    return `${difference > 0 ? "high" : "low"} ${names[column]}`;
+  });
   const both = second ? `${first}, ${second}` : first;
   return both.length > LONG_SUGGESTION ? first : both;
 }
 
-function describeDistinguishing(distinguishing, names) {
+function describeDistinguishing(distinguishing, { names, indicators, dates }) {
   const parts = (distinguishing || []).map(([column, difference, mean]) => {
-    const where = mean === null ? "" : `mean ${formatNumber(mean)}, `;
+    if (indicators.includes(column)) {
+      return `${names[column]}${mean === null ? "" : `: ${formatFraction(mean)} of the rows`}`;
+    }
+    const shown = dates.includes(column) ? formatDate(mean) : formatValue(mean);
+    const where = mean === null ? "" : `mean ${shown}, `;
     return `${names[column]}: ${where}${formatDifference(difference)}`;
   });
   return parts.join("; ") || null;
@@ -131,7 +136,11 @@ function countDecimals(profiles, count) {
 
 function formatMean(mean, decimals) {
   if (Math.abs(mean) >= 1e7) return formatNumber(mean);
-  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const digits = {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+    useGrouping: "min2", // 2005, but 12,005
+  };
   return new Intl.NumberFormat("en-US", digits).format(mean);
 }
 
@@ -140,10 +149,11 @@ function profileCells(profile, data) {
     const label = data.names[column];
     if (profile === null) return { text: MISSING, class: "num heat", label };
     const difference = profile.differences[j];
-    const shown =
-      profile.means === null
-        ? formatDifference(difference)
+    const formatted = () =>
+      data.dates.includes(column)
+        ? formatDate(profile.means[j])
         : formatMean(profile.means[j], data.decimals[j]);
+    const shown = profile.means === null ? formatDifference(difference) : formatted();
     const missing = profile.means !== null && profile.means[j] === null;
     return {
       text: missing ? MISSING : `${shown}${heatArrow(difference)}`,
@@ -160,41 +170,37 @@ function categoryLevel(fraction, overall) {
   return excess >= 0.4 ? 3 : excess >= 0.2 ? 2 : excess >= 0.1 ? 1 : 0;
 }
 
-// The most frequent category of a segment, and in its title all of them.
+// The most frequent category of a segment, and in its title the next ones.
 function categoryCells(categories, node) {
-  return categories.map(({ name, levels, n_others: others, fractions }) => {
-    const here = fractions[node.id];
-    const most = here.indexOf(Math.max(...here));
-    const all = levels.map((level, i) => {
-      const overall = formatFraction(fractions[0][i]);
-      return `${level} ${formatFraction(here[i])} (of all rows ${overall})`;
-    });
-    if (others) all.push(`${others} others`);
+  return categories.map(({ name, levels, overall, most }) => {
+    const [first] = most[node.id];
+    const all = most[node.id].map(
+      ([i, fraction]) =>
+        `${levels[i]} ${formatFraction(fraction)} (of all rows ${formatFraction(overall[i])})`,
+    );
     return {
       node: html(
         "span",
         {},
-        html("span", { class: "level-name" }, levels[most]),
+        html("span", { class: "level-name" }, levels[first[0]]),
         " ",
-        html("b", {}, formatFraction(here[most])),
+        html("b", {}, formatFraction(first[1])),
       ),
-      class: `heat category h${categoryLevel(here[most], fractions[0][most])}`,
+      class: `heat category h${categoryLevel(first[1], overall[first[0]])}`,
       title: `${name}: ${all.join(", ")}`,
       label: name,
     };
   });
 }
 
-function describeRule(rule) {
-  if (!rule) return null;
-  const { text, coverage, others } = rule;
-  const covered = `${formatFraction(coverage)} of the segment, ${formatFraction(others)} of the others`;
-  return html(
-    "span",
-    { class: "rule-text" },
-    text,
-    html("span", { class: "muted" }, `: ${covered}`),
-  );
+// Each rule describes a part of the segment; together they describe more of it.
+function describeRules(rules) {
+  const described = rules.map(({ text, coverage, others }, i) => {
+    const covered = `${formatFraction(coverage)} of the segment, ${formatFraction(others)} of the others`;
+    const or = i ? html("span", { class: "muted" }, "or ") : null;
+    return html("li", {}, or, text, html("span", { class: "muted" }, `: ${covered}`));
+  });
+  return described.length ? html("ul", { class: "rule-text" }, described) : null;
 }
 
 function segmentCell(node, report, state) {
@@ -204,7 +210,7 @@ function segmentCell(node, report, state) {
     document.querySelector(`[data-cluster="${node.cluster}"]`)?.focus();
   };
   const distinguishing = report.segments.distinguishing[node.id];
-  const suggestion = suggestName(distinguishing, report.data.names);
+  const suggestion = suggestName(distinguishing, report.data);
   const button = html(
     "button",
     {
@@ -224,15 +230,15 @@ function segmentCell(node, report, state) {
     value: report.names.get(node),
     placeholder: suggestion,
     "aria-label": `Name of segment ${node.cluster}`,
-    title: describeDistinguishing(distinguishing, report.data.names),
+    title: describeDistinguishing(distinguishing, report.data),
     oninput: (event) => {
       report.names.set(node, event.target.value);
       byId("save-names").hidden = false;
     },
   });
   const head = html("span", { class: "segment-head" }, button, input);
-  const rule = describeRule(report.segments.rules[node.id]);
-  return { class: "segment", node: html("span", { class: "segment-about" }, head, rule) };
+  const rules = describeRules(report.segments.rules[node.id]);
+  return { class: "segment", node: html("div", { class: "segment-about" }, head, rules) };
 }
 
 // What the rows of all segments have in common, to compare with.
@@ -259,8 +265,7 @@ function segmentTable(report, state) {
     { text: "Rows", class: "num" },
     { text: "Found again", class: "num" },
     { text: "Separation", class: "num" },
-    ...segments.categories.map(({ name }) => ({ text: name, class: "name" })),
-    ...data.columns.map((column) => columnHead(data.names[column])),
+    ...valueHeads(report),
   ];
   const body = hierarchy.nodesAt(state.k).map((node) => {
     const fraction = node.size / hierarchy.total;
@@ -286,17 +291,35 @@ function segmentTable(report, state) {
   return buildTable(head, body, caption, { className: "cards", foot: [overallLine(report)] });
 }
 
+// Heads and cells for the values of single rows: categories first, as in the table of segments.
+function valueHeads({ segments, data }) {
+  return [
+    ...segments.categories.map(({ name }) => ({ text: name, class: "name" })),
+    ...data.columns.map((column) => columnHead(data.names[column])),
+  ];
+}
+
+function valueCells({ values, levels }, { segments, data }) {
+  const categories = segments.categories.map(({ name }, i) => ({ text: levels[i], label: name }));
+  const numbers = values.map((value, j) => {
+    const column = data.columns[j];
+    const text = data.dates.includes(column) ? formatDate(value) : formatValue(value);
+    return { text, class: "num", label: data.names[column] };
+  });
+  return [...categories, ...numbers];
+}
+
 // The center of a cluster is a row of the data: its values are not means.
 function centerTable(report, state) {
-  const { segments, data } = report;
-  const head = ["Segment", "Row", ...data.columns.map((column) => columnHead(data.names[column]))];
+  const { segments } = report;
+  const head = ["Segment", "Row", ...valueHeads(report)];
   const body = segments.centers.slice(0, state.k).map((center, cluster) => {
     const name = report.idOf(center.row);
     return {
       cells: [
         { node: html("span", { class: "pick" }, clusterSwatch(cluster), cluster) },
         { text: name, class: "id", title: name },
-        ...center.values.map((value) => ({ text: formatNumber(value), class: "num" })),
+        ...valueCells(center, report),
       ],
     };
   });
@@ -328,15 +351,13 @@ function segmentNote({ segments }) {
     "k-median cost: sum of the distances of the prepared rows to the best medoid of their segment" +
       (isCostSampled(segments) ? `, from a sample of ${plural(segments.cost_rows, "row")}.` : "."),
   ];
-  if (segments.rules.some((rule) => rule)) {
-    sentences.splice(
-      1,
-      0,
-      "Rules describe segments; they do not decide them.",
-      ...(segments.categories.length
-        ? ["Categories: the most frequent one; they were not used to find the segments."]
-        : []),
-    );
+  if (segments.rules.some((rules) => rules.length)) {
+    sentences.splice(1, 0, "Rules describe segments; they do not decide them.");
+  }
+  if (segments.categories.length) {
+    const others = segments.categories.filter((one) => !one.is_clustered).map(({ name }) => name);
+    const unused = others.length ? ` (${others.join(", ")}: not used to find the segments)` : "";
+    sentences.splice(1, 0, `Categories: the most frequent one${unused}.`);
   }
   if (segments.min_described) {
     sentences.push(

@@ -1,25 +1,41 @@
-"""The comparison: how much each method moves when rows are removed, and what it costs."""
+"""Movement: how much each method moves when rows are removed, what it costs, and which rows matter."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.progress import Progress
+from holdfast._machine.progress import Progress, ProgressOption
+from holdfast.hierarchy import Hierarchy
 from holdfast.report.inputs import HOLDFAST_METHODS, ComparedMethod, Inputs
 from holdfast.report.page import list_numbers, round_number
-from holdfast.stability import SensitivityResult, average_sensitivity, mean_cost
+from holdfast.report.segments import Shown
+from holdfast.stability import SensitivityResult, average_sensitivity, mean_cost, row_influence
 from holdfast.stability.plan import repeat_seeds
 from holdfast.stability.run import limit_threads
 
-__all__ = ["MEASURE", "compare_methods", "count_fits", "list_interval", "measure_own"]
-__all__ += ["name_amount"]
+__all__ = [
+    "MEASURE",
+    "compare_methods",
+    "count_fits",
+    "count_refits",
+    "find_rows",
+    "list_interval",
+    "measure_own",
+    "name_amount",
+    "named_rows",
+]
 
 MEASURE = "moved_fraction"
 
 _REFERENCE = "ward"  # costs are given relative to it where it is compared
 _PEER_REPEATS = 3  # random states of other methods
 _FEW_KS = 4  # for clusterers that are fitted again for each k
+_LISTED = 10  # rows to look at
+_MAX_LEFT_OUT = 100  # for each seed; each leaves one row out
+_MAX_SEEDS = 2
+
+Numbers = NDArray[np.float64]
 
 
 def measure_own(inputs: Inputs, progress: Progress) -> SensitivityResult:
@@ -219,3 +235,96 @@ def _count_seeds(inputs: Inputs, method: ComparedMethod) -> int:
 def _spread_ks(ks: tuple[int, ...], k: int) -> tuple[int, ...]:
     spread = np.linspace(0, len(ks) - 1, min(_FEW_KS, len(ks))).round().astype(int)
     return tuple(sorted({*(ks[j] for j in spread), k}))
+
+
+def find_rows(
+    inputs: Inputs, hierarchy: Hierarchy, shown: Shown, progress: ProgressOption
+) -> dict[str, Any]:
+    """List the most influential and the most unstable rows, on average over seeds.
+
+    The influence of a row is the number of *other* rows that change cluster when it is removed.
+    For the tree method it is known for every row without refitting; otherwise for the rows that
+    are left out in turn.
+    """
+    n_measured = int(inputs.sample.size)
+    n_left_out = min(n_measured, _MAX_LEFT_OUT)
+    is_all = n_left_out == n_measured
+    measured = row_influence(
+        inputs.estimator, inputs.rows[inputs.sample], inputs.k,
+        trials="all" if is_all else n_left_out, repeats=_count_row_seeds(inputs), measure="moved",
+        n_jobs=inputs.n_jobs, random_state=inputs.seed, progress=progress,
+    )  # fmt: skip
+    n_rows = inputs.rows.shape[0]
+    instability = _spread_over(n_rows, inputs.sample, measured.instability)
+    if inputs.estimator.method == "tree" and n_left_out < n_rows:
+        influence, n_known = _all_influences(inputs), n_rows
+    else:
+        others = measured.influence - measured.floor
+        influence, n_known = _spread_over(n_rows, inputs.sample, others), n_left_out
+    labels = hierarchy.cut(inputs.k)
+    return {
+        "k": inputs.k,
+        "n_rows": n_rows,
+        "n_seeds": _count_row_seeds(inputs),
+        "n_left_out": n_left_out,
+        "n_measured": n_measured,
+        "n_influence_known": n_known,
+        "n_influential": int((influence > 0).sum()),
+        "n_unstable": int((instability > 0).sum()),
+        "influential": _list_rows(inputs, influence, labels, shown),
+        "unstable": _list_rows(inputs, instability, labels, shown),
+    }
+
+
+def named_rows(found: dict[str, Any] | None) -> NDArray[np.int64]:
+    """Return the rows in either list."""
+    if found is None:
+        return np.empty(0, dtype=np.int64)
+    named = [entry["row"] for part in ("influential", "unstable") for entry in found[part]]
+    return np.array(sorted({*named}), dtype=np.int64)
+
+
+def count_refits(inputs: Inputs) -> int:
+    """Return how many fits `find_rows` takes."""
+    return _count_row_seeds(inputs) * min(int(inputs.sample.size), _MAX_LEFT_OUT)
+
+
+def _count_row_seeds(inputs: Inputs) -> int:
+    return min(inputs.repeats, _MAX_SEEDS)
+
+
+def _spread_over(n_rows: int, measured: NDArray[np.int64], values: Numbers) -> Numbers:
+    """Put the values of the measured rows where these rows are; NaN elsewhere."""
+    everywhere = np.full(n_rows, np.nan)
+    everywhere[measured] = values
+    return everywhere
+
+
+def _all_influences(inputs: Inputs) -> Numbers:
+    result = average_sensitivity(
+        inputs.estimator, inputs.rows, n_clusters=[inputs.k], trials="all",
+        repeats=_count_row_seeds(inputs), measure="moved", random_state=inputs.seed,
+    )  # fmt: skip
+    others: Numbers = result.values[0, 0].mean(axis=1) - result.floor[0]
+    return others
+
+
+def _list_rows(
+    inputs: Inputs,
+    value: Numbers,
+    labels: NDArray[np.int32],
+    shown: Shown,
+) -> list[dict[str, Any]]:
+    """List the rows with the largest positive values."""
+    order = np.argsort(-value, kind="stable")  # NaN last
+    return [
+        {
+            "row": int(row),
+            "id": None if inputs.ids is None else inputs.ids[row],
+            "value": round_number(value[row], 3),
+            "cluster": int(labels[row]),
+            **shown.describe_row(inputs, row),
+        }
+        for row in order[:_LISTED]
+        if value[row] > 0
+    ]
