@@ -34,6 +34,8 @@ def weight_with(value: float) -> np.ndarray:
     return weight
 
 
+SPARSE = ["X is sparse", 'method="tree"', 'method="means"', "toarray"]
+
 # name: (rows, exception, what the message says)
 BAD_ROWS: dict[str, tuple[Any, type[Exception], list[str]]] = {
     "NaN": (rows_with(np.nan), ValueError, ["X", "NaN"]),
@@ -48,8 +50,8 @@ BAD_ROWS: dict[str, tuple[Any, type[Exception], list[str]]] = {
         ValueError,
         ["X must be numeric", "'a'", "encode"],
     ),
-    "sparse matrix": (sparse.csr_matrix(ROWS), TypeError, ["Sparse data", "X", "dense"]),
-    "sparse array": (sparse.coo_array(ROWS), TypeError, ["Sparse data", "X", "dense"]),
+    "sparse matrix": (sparse.csr_matrix(ROWS), TypeError, SPARSE),
+    "sparse array": (sparse.coo_array(ROWS), TypeError, SPARSE),
     "no rows": (np.empty((0, 2)), ValueError, ["0 sample(s)", "(0, 2)", "minimum of 1"]),
     "empty list": ([], ValueError, ["Expected 2D array", "got 1D array"]),
     "one dimension": (ROWS[:, 0], ValueError, ["Expected 2D array", "got 1D array"]),

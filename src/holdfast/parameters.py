@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 from holdfast._machine.hash import seed_from
 from holdfast.centers.medoids import MAX_CANDIDATES
@@ -117,9 +118,9 @@ def check_choices(estimator: Any, rows: NDArray[np.float64]) -> float:
         raise ValueError(
             f'metric must be one of {known} for method="{method}"; got {metric!r}.{advice}'
         )
-    if metric == "cosine" and not rows.any(axis=1).all():
+    if metric == "cosine" and not (used := _have_values(rows)).all():
         raise ValueError(
-            f"Row {int(np.argmin(rows.any(axis=1)))} of X is all zeros; "
+            f"Row {int(np.argmin(used))} of X is all zeros; "
             'metric="cosine" needs rows with a nonzero value. Remove such rows.'
         )
     if not (isinstance(estimator.verbose, bool | np.bool_) or callable(estimator.verbose)):
@@ -127,6 +128,14 @@ def check_choices(estimator: Any, rows: NDArray[np.float64]) -> float:
         raise ValueError(message)  # noqa: TRY004 - scikit-learn raises ValueError here
     _check_max_centers(estimator, rows.shape[0])
     return _check_epsilon(estimator.epsilon, method)
+
+
+def _have_values(rows: Any) -> NDArray[np.bool_]:
+    """Which rows have a value that is not zero."""
+    if issparse(rows):
+        counts = np.append(0, np.cumsum(rows.data != 0.0))[rows.indptr]
+        return np.asarray(np.diff(counts) > 0)
+    return np.asarray(rows.any(axis=1))
 
 
 def _check_max_centers(estimator: Any, n_rows: int) -> int:

@@ -102,6 +102,17 @@ def test_extreme_values_neither_overflow_nor_vanish():
         assert_same_splits(rows, splits=20)
 
 
+@pytest.mark.parametrize("spherical", [False, True])
+def test_values_that_vanish_beside_others_count_as_zeros(spherical):
+    """Scaled to a common range or to length 1, some are zeros although they are stored."""
+    rows = with_values(sparse_rows(60, 8, "both signs", 5))
+    rows.data[::11] *= 2.0**-1000
+    rows.data[1::11] *= 2.0**1000
+    rows.data[2::11] = 0.0
+    rows = rows[np.flatnonzero(abs(rows).max(axis=1).toarray() > 0.0)]
+    assert_same_splits(rows, splits=5, spherical=spherical)
+
+
 def test_rows_without_any_value_are_one_cluster():
     found = choose_means(collect_table(csr_array((5, 3)), None, False, 0), 0.0, 5, 0)
     assert found.center.size == 1

@@ -13,7 +13,8 @@ from holdfast._machine.jit import read_only
 from holdfast.centers._distance_kernels import unit_rows
 from holdfast.grid.cells import row_keys, to_fixed_point
 
-__all__ = ["Pool", "Table", "collect_pool", "collect_table", "sort_locations"]
+__all__ = ["Pool", "Table", "as_csr", "collect_pool", "collect_table", "sort_locations"]
+__all__ += ["unit_sparse"]
 
 _LARGE = 900  # exponents of values that are left as they are
 _WEIGHT_BITS = 36
@@ -29,7 +30,8 @@ class Table:
     Attributes
     ----------
     rows : ndarray or csr_array of shape (n, n_features), dtype float64 or float32
-        Read-only and C-contiguous; of length 1 each for the cosine distance.
+        Read-only and C-contiguous, or without stored zeros; of length 1 each for the cosine
+        distance.
     exponent : int
         Values are those of `rows` times 2 to this power: 0 but for extreme ones.
     weight : ndarray of shape (n,), dtype int64
@@ -76,7 +78,30 @@ def collect_table(X: Any, weight: NDArray[np.float64] | None, spherical: bool, s
     if weight is not None and (weight != 1.0).any():
         counts, unit = _count_weights(weight)
     rows = X if issparse(X) else read_only(np.ascontiguousarray(X))
-    return Table(rows, exponent, counts, unit, _content_keys(rows, seed), spherical)
+    keys = _content_keys(rows, seed)
+    if issparse(rows):
+        rows = _without_zeros(rows, math.ldexp(1.0, exponent))
+    return Table(rows, exponent, counts, unit, keys, spherical)
+
+
+def as_csr(X: Any) -> csr_array:
+    """Convert rows to a csr_array with sorted columns; dense ones lose their zeros."""
+    rows = csr_array(X)
+    if issparse(X) and not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def _without_zeros(X: csr_array, factor: float) -> csr_array:
+    """Leave out the values that are zeros, or become zeros when they are multiplied."""
+    zero = X.data * factor == 0.0
+    if not zero.any():
+        return X
+    shorter = X.copy()
+    shorter.data[zero] = 0.0
+    shorter.eliminate_zeros()
+    return shorter
 
 
 def unit_sparse(X: csr_array) -> csr_array:

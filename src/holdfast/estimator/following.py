@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast._machine.errors import unwrap_interrupts, warn_user
 from holdfast._machine.parallel import lock_of
 from holdfast.centers.medoids import METRICS
+from holdfast.estimator.sparse import refuse_sparse
 from holdfast.hierarchy import Hierarchy
 from holdfast.parameters import check_integer, check_weight, settings_for
 from holdfast.pipeline import cluster_rows
@@ -59,7 +60,7 @@ class FollowedModel:
         model: Any = self
         if model.hierarchy_.naming is None:
             return np.zeros(model.hierarchy_.n_rows, dtype=np.bool_)
-        rows = np.asarray(model._held_rows()[0], dtype=np.float64)
+        rows = model._held_rows()[0].astype(np.float64)
         held: NDArray[np.bool_] = self.labels_ != self.hierarchy_.predict(
             rows, model._n_features_out
         )
@@ -179,6 +180,7 @@ class FollowedModel:
     def _as_yesterday(self, rows: NDArray[np.float64]) -> Yesterday:
         model: Any = self
         held, weight = model._held_rows()
+        refuse_sparse("follow", held, rows)
         metric = METRICS[getattr(model.hierarchy_.locator, "metric", 0)]
         if metric in ("manhattan", "precomputed"):
             raise ValueError(
@@ -297,6 +299,7 @@ class FollowedModel:
         place = find_ids(ids, known)
         held = model._held_rows()[0]
         found = np.flatnonzero(place >= 0)
+        refuse_sparse("predict with ids", held, rows)
         same = found[(held[place[found]] == rows[found]).all(axis=1)]
         labels[same] = self.labels_[place[same]]
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -22,6 +23,7 @@ from holdfast._machine.parallel import lock_of
 from holdfast._machine.progress import Listener
 from holdfast.centers.medoids import METRICS
 from holdfast.estimator.following import FollowedModel
+from holdfast.estimator.sparse import SparseRows, refuse_sparse
 from holdfast.estimator.updates import (
     FOLLOWED,
     ChangingRows,
@@ -109,12 +111,12 @@ class HierarchicalKMedian(
         All cuts, costs and centers.
     labels_ : ndarray of shape (n_rows,), dtype int32
         Label of each of `rows_`: ``hierarchy_.cut(n_clusters)``.
-    rows_ : ndarray of shape (n_rows, n_features), dtype float64
+    rows_ : ndarray or csr_array of shape (n_rows, n_features), dtype float64
         After `fit`, the rows of `X` in their order. After `partial_fit` or `forget`, the distinct
         remaining rows, sorted by the first column, then the second, and so on.
     row_weights_ : ndarray of shape (n_rows,), dtype float64
         Weight of each of `rows_`.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features), dtype float64
+    cluster_centers_ : ndarray or csr_array of shape (n_clusters, n_features), dtype float64
         Centers of the clusters.
     center_indices_ : ndarray of shape (n_clusters,), dtype int64
         Indices of the centers in `rows_`.
@@ -194,8 +196,10 @@ class HierarchicalKMedian(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-                Any integer or floating dtype and memory order, or a pandas, polars or pyarrow table.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Any integer or floating dtype and memory order, or a pandas, polars or pyarrow table.
+            With ``method="means"`` also any SciPy sparse format, which is not made dense. CSR with
+            sorted columns is not copied.
         y : Ignored
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative. An integer weight equals repeated rows. A row of weight 0 does not affect
@@ -258,9 +262,12 @@ class HierarchicalKMedian(
             )
         self.labels_ = self.hierarchy_.cut(self.n_clusters)
         self.center_indices_ = self.hierarchy_.center_indices[: self.n_clusters]
-        self.cluster_centers_ = np.asarray(rows[self.center_indices_], dtype=np.float64)
+        self.cluster_centers_ = rows[self.center_indices_].astype(np.float64)
         self._n_features_out = int(self.n_clusters)
-        self._held = RowLog.from_fit(rows, weight, clustering.row_order)
+        if issparse(rows):
+            self._held = SparseRows(rows, weight)
+        else:
+            self._held = RowLog.from_fit(rows, weight, clustering.row_order)
         self._recipe = clone(self)
 
     def _keys_of_distances(
@@ -289,7 +296,7 @@ class HierarchicalKMedian(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             With ``metric="precomputed"``, distances to the rows of the fit.
         unknown : int, default=None
             Label for rows that lie farther out than all rows of the fit. These are rows whose
@@ -331,7 +338,7 @@ class HierarchicalKMedian(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -360,7 +367,7 @@ class HierarchicalKMedian(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
         y : Ignored
         sample_weight : array-like of shape (n_samples,), default=None
 
@@ -399,6 +406,7 @@ class HierarchicalKMedian(
         """
         check_is_fitted(self)
         rows, weight = self._held_rows()
+        refuse_sparse("explain", rows)
         k = self._n_features_out if n_clusters is None else n_clusters
         self._need_features("explain describes clusters by columns")
         check_integer("max_conditions", max_conditions)
@@ -429,8 +437,11 @@ class HierarchicalKMedian(
         if isinstance(row, Integral):
             rows = self.rows_[[int(row)]]
         else:
-            given = row if hasattr(row, "columns") else np.atleast_2d(np.asarray(row))
+            given = (
+                row if hasattr(row, "columns") or issparse(row) else np.atleast_2d(np.asarray(row))
+            )
             rows = self._check_rows(given)
+        refuse_sparse("explain_row", rows, self.cluster_centers_)
         if rows.shape[0] != 1:
             raise ValueError(f"explain_row explains one row; got {rows.shape[0]} rows.")
         k = self._n_features_out if n_clusters is None else n_clusters
@@ -502,11 +513,12 @@ class HierarchicalKMedian(
             record_of_held(record, self._held) if include_rows and "_held" in vars(self) else record
         )
 
-    def _known_centers(self) -> NDArray[np.float64] | None:
+    def _known_centers(self) -> Any:
         """Centers of the clusters; None for a model of format 1 that was saved without rows."""
         if "_held" not in vars(self) and "cluster_centers_" not in vars(self):
             return None
-        return np.asarray(self.cluster_centers_, dtype=np.float64)
+        centers: Any = self.cluster_centers_
+        return centers if issparse(centers) else np.asarray(centers, dtype=np.float64)
 
     @classmethod
     def _from_record(cls, record: ModelRecord) -> Self:
@@ -551,10 +563,11 @@ class HierarchicalKMedian(
         return html + self.hierarchy_._repr_html_() if "hierarchy_" in vars(self) else html
 
     def __sklearn_tags__(self) -> Any:
-        """Say that precomputed distances are selected by rows and columns."""
+        """Say what sparse rows and precomputed distances are to this method."""
         tags = super().__sklearn_tags__()
         by_distance = self.metric == "precomputed"
         tags.input_tags.pairwise = tags.input_tags.positive_only = by_distance
+        tags.input_tags.sparse = self.method == "means"
         return tags
 
     @property

@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
@@ -15,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from holdfast._machine.hash import seed_from
 from holdfast._machine.parallel import lock_of
+from holdfast.estimator.sparse import SparseRows, check_sparse, refuse_sparse
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy
 from holdfast.parameters import check_choices, check_distances
@@ -151,7 +153,7 @@ class ChangingRows:
         return self._change(X, sample_weight, adding=False)
 
     @property
-    def rows_(self) -> NDArray[np.float64]:
+    def rows_(self) -> Any:
         """The rows that `labels_` and `center_indices_` refer to; shape (n_rows, n_features).
 
         After `fit`, the given rows in their order. After an update, the distinct remaining rows,
@@ -185,17 +187,15 @@ class ChangingRows:
         return self.hierarchy_.center_indices[: self._n_features_out]
 
     @computed
-    def cluster_centers_(self) -> NDArray[np.float64]:
+    def cluster_centers_(self) -> Any:
         """Centers of the clusters."""
-        rows = self._held_rows()[0]
-        centers: NDArray[np.float64] = np.asarray(rows[self.center_indices_], dtype=np.float64)
-        return centers
+        return self._held_rows()[0][self.center_indices_].astype(np.float64)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the estimator has rows or results."""
         return "hierarchy_" in vars(self) or "_held" in vars(self)
 
-    def _held_rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _held_rows(self) -> tuple[Any, NDArray[np.float64]]:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
         self._check_held()
@@ -203,8 +203,10 @@ class ChangingRows:
             self._held = self._held.settle()
             return self._held.content()
 
-    def _check_rows(self, X: ArrayLike, reset: bool = False) -> NDArray[np.float64]:
+    def _check_rows(self, X: Any, reset: bool = False) -> Any:
         """Validate rows; for a model that was fitted to a table, prepare them like the table."""
+        if issparse(X):
+            return check_sparse(self, X, reset)
         table = None if reset else getattr(self, "table_", None)
         if table is not None and table.preparation.inputs is not None and hasattr(X, "columns"):
             return self._prepare_frame(X, table.preparation)
@@ -293,6 +295,7 @@ class ChangingRows:
     def _change_rows(self, X: ArrayLike, sample_weight: ArrayLike | None, *, adding: bool) -> None:
         first = not self.__sklearn_is_fitted__()
         rows = self._check_rows(X, reset=first)
+        refuse_sparse("partial_fit" if adding else "forget", rows)
         recipe: Any = clone(self)
         check_choices(recipe, rows if adding else rows[:0])
         if not first:
@@ -344,6 +347,8 @@ def record_of_held(record: ModelRecord, held: HeldRows) -> ModelRecord:
 def held_from_record(record: ModelRecord) -> HeldRows:
     """Take the rows of a model from its record."""
     assert record.rows is not None
+    if issparse(record.rows):
+        return SparseRows(record.rows, record.weight)
     if record.cap is None:
         return RowLog.from_fit(record.rows, record.weight)
     assert record.weight is not None

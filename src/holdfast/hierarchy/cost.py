@@ -2,10 +2,11 @@
 
 from __future__ import annotations  # short names in help()
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from holdfast._machine.hash import keyed_sample
@@ -21,9 +22,13 @@ _MOST_CANDIDATES = 256  # tried at a time; bounds from the first ones rule out o
 Rows = NDArray[np.float64]
 
 
-def distances_between(rows: Rows, centers: Rows, metric: str = "euclidean") -> Rows:
+def distances_between(rows: Any, centers: Any, metric: str = "euclidean") -> Rows:
     """Distances of rows to centers; shape (n, k). The cosine distance is 1 - cos."""
     distances: Rows
+    if issparse(rows) or issparse(centers):
+        from holdfast.hierarchy.sparse import sparse_distances
+
+        return sparse_distances(rows, centers, metric)
     if metric == "cosine":
         distances = cdist(unit_rows(rows), unit_rows(centers), "sqeuclidean") / 2.0
     else:
@@ -32,7 +37,7 @@ def distances_between(rows: Rows, centers: Rows, metric: str = "euclidean") -> R
 
 
 def distance_to_own(
-    rows: Rows, centers: Rows, labels: NDArray[np.integer], metric: str = "euclidean"
+    rows: Any, centers: Any, labels: NDArray[np.integer], metric: str = "euclidean"
 ) -> Rows:
     """Distance of each row to the center of its own cluster; shape (n,)."""
     distance = np.empty(rows.shape[0])
@@ -40,7 +45,7 @@ def distance_to_own(
     order = np.argsort(small, kind="stable")  # of 16 bits by radix, in linear time
     for chosen in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
         if chosen.size:
-            center = centers[labels[chosen[0]]][None, :]
+            center = centers[labels[chosen[:1]]]
             distance[chosen] = distances_between(rows[chosen], center, metric)[:, 0]
     return distance
 
@@ -57,8 +62,8 @@ def k_median_cost_to(
 
     Parameters
     ----------
-    X : array-like of shape (n, n_features)
-    centers : array-like of shape (k, n_features)
+    X : array-like or sparse matrix of shape (n, n_features)
+    centers : array-like or sparse matrix of shape (k, n_features)
     sample_weight : array-like of shape (n,), default=None
     metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
 
@@ -68,7 +73,8 @@ def k_median_cost_to(
     """
     if metric not in ("euclidean", "manhattan", "cosine"):
         raise ValueError(f'metric must be "euclidean", "manhattan" or "cosine"; got {metric!r}.')
-    rows, ends = _as_rows("X", X), _as_rows("centers", centers)
+    rows: Any = X if issparse(X) else _as_rows("X", X)
+    ends: Any = centers if issparse(centers) else _as_rows("centers", centers)
     if rows.shape[1] != ends.shape[1]:
         raise ValueError(
             f"centers must have as many columns as X, {rows.shape[1]}; got {ends.shape[1]}."

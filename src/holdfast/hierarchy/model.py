@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from holdfast._machine.errors import unwrap_interrupts
 from holdfast._machine.jit import read_only
 from holdfast.centers import CenterSequence
 from holdfast.centers.choose import ancestors_among
+from holdfast.centers.keyed_table import as_csr
 from holdfast.grid import Cells, Grid
 from holdfast.hierarchy._kernels import merge_rows
 from holdfast.hierarchy.locate import build_locator
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Hierarchy", "Locator", "Naming", "assemble_hierarchy", "build_hierarchy"]
+
+_BLOCK = 1 << 22  # values of sparse rows that are dense at a time
 
 
 class Locator(Protocol):
@@ -215,7 +219,7 @@ class Hierarchy:
         return draw_hierarchy(self, min(n_clusters, self.n_centers), ax)
 
     @unwrap_interrupts()
-    def predict(self, X: NDArray[np.float64], k: int) -> NDArray[np.int32]:
+    def predict(self, X: Any, k: int) -> NDArray[np.int32]:
         """Predict the labels of rows in ``cut(k)``.
 
         The tree uses the smallest labeled cell that contains a row, and cluster 0 outside all
@@ -223,7 +227,7 @@ class Hierarchy:
 
         Parameters
         ----------
-        X : ndarray of shape (n, n_features), dtype float64
+        X : ndarray or sparse matrix of shape (n, n_features), dtype float64
         k : int
             From 1 to `n_centers`.
 
@@ -232,15 +236,22 @@ class Hierarchy:
         ndarray of shape (n,), dtype int32
         """
         ancestors = self._ancestors(k)
-        rows = np.ascontiguousarray(X, dtype=np.float64)
+        rows: Any = as_csr(X) if issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.locator.n_features:
             raise ValueError(
                 f"X must have {self.locator.n_features} columns like the rows of the fit; got an "
                 f"array of shape {rows.shape}."
             )
-        if not np.isfinite(rows).all():
+        if not np.isfinite(rows.data if issparse(rows) else rows).all():
             raise ValueError("X must be finite; got NaN or infinity.")
-        return ancestors[self.locator.finest(rows)]
+        if not issparse(rows) or getattr(self.locator, "sparse", False):
+            return ancestors[self.locator.finest(rows)]
+        step = max(1, _BLOCK // rows.shape[1])
+        found = [
+            self.locator.finest(rows[start : start + step].toarray())
+            for start in range(0, rows.shape[0], step)
+        ]
+        return ancestors[np.concatenate(found)]
 
     def _ancestors(self, k: int) -> NDArray[np.int32]:
         if not isinstance(k, Integral) or isinstance(k, bool):

@@ -3,17 +3,17 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import share_parts
 from holdfast.centers._distance_kernels import COSINE
 from holdfast.centers._sparse_kernels import distances_of_rows, sides_of_rows
-from holdfast.centers.keyed_table import unit_sparse
+from holdfast.centers.keyed_table import as_csr, unit_sparse
 from holdfast.centers.medoids import METRICS
 from holdfast.centers.sparse_proposals import SparsePlane
 
@@ -44,6 +44,7 @@ class SparsePlaneLocator:
     parent: NDArray[np.int32]
     metric: int
     exponent: int
+    sparse: ClassVar[bool] = True  # takes sparse rows as they are
 
     @property
     def n_features(self) -> int:
@@ -105,15 +106,6 @@ def build_sparse_locator(
     normals = csr_array((values, columns, starts), shape=(len(planes), n_features))
     offsets = np.array([plane.offset for plane in planes])
     return SparsePlaneLocator(normals, offsets, parent, metric, exponent)
-
-
-def as_csr(X: Any) -> csr_array:
-    """Rows as a csr_array with sorted columns; dense ones lose their zeros."""
-    rows = csr_array(X)
-    if issparse(X) and not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
 
 
 def sparse_distances(rows: Any, centers: Any, metric: str) -> NDArray[np.float64]:

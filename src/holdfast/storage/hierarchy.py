@@ -20,6 +20,7 @@ from holdfast.hierarchy.replay import (
     build_plane_locator,
     build_split_locator,
 )
+from holdfast.storage.sparse import names_of, rows_to_arrays, sparse_planes_from
 
 __all__ = ["hierarchy_from_arrays", "hierarchy_to_arrays"]
 
@@ -38,6 +39,7 @@ _KINDS = {
     "planes": _PLANE_ARRAYS,
     "means": _MEANS_ARRAYS,
     "distances": set(),
+    "sparse planes": names_of("planes") | {"planes.offsets"},
 }
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -92,6 +94,11 @@ def _locator_to_arrays(locator: Locator) -> tuple[dict[str, Any], dict[str, NDAr
     if isinstance(locator, DistanceLocator):  # its columns are the rows of the centers
         size, exponent = locator.columns.size, locator.exponent
         return {"locator": "distances", "centers": size, "exponent": exponent}, arrays
+    if getattr(locator, "sparse", False):
+        planes: Any = locator
+        arrays = {"planes.offsets": planes.offsets, **rows_to_arrays("planes", planes.normals)}
+        metadata = {"locator": "sparse planes", "n_features": planes.n_features}
+        return metadata | {"metric": METRICS[planes.metric], "exponent": planes.exponent}, arrays
     if not isinstance(locator, CellLocator):
         raise TypeError(
             f"Only hierarchies that holdfast fitted can be saved; got one with a locator of type "
@@ -159,6 +166,8 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
         locator = _cells_from(metadata, arrays, parent)
     elif kind == "planes":
         locator = _planes_from(metadata, arrays, parent)
+    elif kind == "sparse planes":
+        locator = sparse_planes_from(metadata, arrays, parent, *_metric_from(metadata))
     elif kind == "means":
         locator = _means_from(metadata, arrays, parent)
     elif kind == "distances":

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from holdfast.centers.medoids import METRICS
 from holdfast.hierarchy import Hierarchy
 from holdfast.rows.ids import Left, check_unique, pack_ids, unpack_ids
 from holdfast.storage.archive import DamagedFile, read_archive, write_archive
 from holdfast.storage.hierarchy import hierarchy_from_arrays, hierarchy_to_arrays
+from holdfast.storage.sparse import rows_from_arrays, rows_to_arrays
 from holdfast.tables.preparation import Preparation
 
 __all__ = [
@@ -67,9 +69,9 @@ class ModelRecord:
     parameters : dict
         `method`, `metric`, `epsilon` (the value used), `max_centers`, `n_clusters` and `seed`.
         Empty for a file that contains only a hierarchy.
-    rows : ndarray of shape (n_rows, n_features), dtype float64 or float32, or None
+    rows : ndarray or csr_array of shape (n_rows, n_features), dtype float64 or float32, or None
     weight : ndarray of shape (n_rows,), dtype float64, or None
-    centers : ndarray of shape (n_clusters, n_features), dtype float64, or None
+    centers : ndarray or csr_array of shape (n_clusters, n_features), dtype float64, or None
     reach : float or None
         The largest distance from a row to the center of its cluster.
     columns : tuple of str or None
@@ -89,9 +91,9 @@ class ModelRecord:
 
     hierarchy: Hierarchy
     parameters: dict[str, Any] = field(default_factory=dict)
-    rows: NDArray[Any] | None = None
+    rows: Any = None
     weight: NDArray[np.float64] | None = None
-    centers: NDArray[np.float64] | None = None
+    centers: Any = None
     reach: float | None = None
     columns: tuple[str, ...] | None = None
     cap: dict[str, Any] | None = None
@@ -126,7 +128,7 @@ def model_to_arrays(model: ModelRecord) -> tuple[dict[str, Any], dict[str, NDArr
     for name in ("rows", "weight", "centers"):
         array = getattr(model, name)
         if array is not None:
-            stored[name] = array
+            stored |= rows_to_arrays(name, array)
     if model.table is not None:
         described, named = _table_to_arrays(model.table)
         record["table"] = described
@@ -189,11 +191,11 @@ def model_from_arrays(
     parameters = _check_parameters(_record(metadata, "parameters"), hierarchy)
     d = hierarchy.locator.n_features
     rows, weight = _check_rows(arrays, hierarchy.n_rows, d)
-    centers = arrays.get("centers")
+    centers = rows_from_arrays("centers", arrays, parameters["n_clusters"], d)
     if centers is not None and (
         centers.dtype != np.float64
         or centers.shape != (parameters["n_clusters"], d)
-        or not np.isfinite(centers).all()
+        or not np.isfinite(centers.data if issparse(centers) else centers).all()
     ):
         raise ValueError("its centers are not finite, or not one row per cluster")
     reach = metadata.get("reach")
@@ -337,13 +339,13 @@ def _check_parameters(record: Mapping[str, Any], hierarchy: Hierarchy) -> dict[s
 
 def _check_rows(
     arrays: Mapping[str, NDArray[Any]], n_rows: int, n_columns: int
-) -> tuple[NDArray[Any] | None, NDArray[np.float64] | None]:
-    rows, weight = arrays.get("rows"), arrays.get("weight")
+) -> tuple[Any, NDArray[np.float64] | None]:
+    rows, weight = rows_from_arrays("rows", arrays, n_rows, n_columns), arrays.get("weight")
     if rows is None:
         return None, None
     if rows.shape != (n_rows, n_columns) or rows.dtype not in (np.float64, np.float32):
         raise ValueError("its rows are not floating-point numbers, or not one per label")
-    if not np.isfinite(rows).all():
+    if not np.isfinite(rows.data if issparse(rows) else rows).all():
         raise ValueError("its rows are not finite")
     if weight is not None and (
         weight.dtype != np.float64
