@@ -154,13 +154,14 @@ class Frozen:
 
 @dataclass(frozen=True)
 class Follow:
-    """`HierarchicalKMedian.follow`, at all levels at once."""
+    """`HierarchicalKMedian.follow`, at all levels at once, from a fit that was polished."""
 
     options: Mapping[str, float] = field(default_factory=dict)
 
     def start(self, release: Release) -> State:
         model = HierarchicalKMedian(max(KS), random_state=RANDOM_STATE)
-        return self._describe(release, model.fit(release.X, ids=release.ids))
+        model = model.fit(release.X, ids=release.ids).polish(KS)
+        return self._describe(release, model)
 
     def step(self, state: State, release: Release) -> State:
         model = state.memory.follow(release.X, ids=release.ids, levels=list(KS), **self.options)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast import HierarchicalKMedian
+from holdfast.follow.guard import LADDER
 
 LEVELS = (2, 4, 8)
 
@@ -257,13 +258,60 @@ def test_a_budget_that_binds_says_what_comes_next():
     data = releases(11, count=2, changing=0.6)
     model = fit(data[0][1], data[0][0])
     ids, rows = data[1]
-    after = model.follow(rows, ids=ids, levels=LEVELS, budget=0.0)
+    after = model.follow(rows, ids=ids, levels=LEVELS, budget=0.0, price=0.1)
     assert after.follow_.budget_binds
     assert after.follow_.next_moves.size > 0
     assert after.moves_.size == 0
-    free = model.follow(rows, ids=ids, levels=LEVELS, budget=1.0)
+    free = model.follow(rows, ids=ids, levels=LEVELS, budget=1.0, price=0.1)
+    assert free.moves_.size > 0
     assert not free.follow_.budget_binds
     assert free.follow_.next_moves.size == 0
+
+
+def test_polish_lowers_the_cost_and_keeps_names():
+    rows = blobs(31, groups=80)
+    model = fit(rows, np.arange(240))
+    before = [_relative_costs(model, rows, k) for k in LEVELS]
+    polished = model.polish(LEVELS)
+    after = [_relative_costs(polished, rows, k) for k in LEVELS]
+    assert sum(np.divide(after, before)) < len(LEVELS) - 0.001
+    assert polished.moves_.size > 0
+    assert np.array_equal(polished.ids_, np.arange(240))
+    assert polished.labels_.max() == model.labels_.max()
+    assert polished.hierarchy_.naming.levels == LEVELS
+    kept = polished.hierarchy_.names(4)[polished.labels_] == model.labels_
+    assert kept.mean() > 0.5
+    again = polished.polish()
+    assert np.array_equal(again.hierarchy_.finest, polished.hierarchy_.finest)
+    assert polished.follow(rows, ids=np.arange(240)).moves_.size == 0
+
+
+def _relative_costs(model, rows, k):
+    labels = model.hierarchy_.cut(k)
+    return sum(
+        np.sqrt(((rows[labels == c] - rows[labels == c].mean(axis=0)) ** 2).sum(axis=1)).sum()
+        for c in range(k)
+    )
+
+
+def test_polish_does_not_depend_on_the_order_of_rows():
+    rows, order = blobs(31, groups=80), np.random.default_rng(0).permutation(240)
+    one, other = (fit(rows[i]).polish(LEVELS) for i in (np.arange(240), order))
+    assert np.array_equal(one.hierarchy_.finest[order], other.hierarchy_.finest)
+    assert np.array_equal(one.hierarchy_.costs, other.hierarchy_.costs)
+
+
+def test_the_tolerance_moves_no_more_than_it_must():
+    """The price falls only as far as it has to, between the steps of the ladder."""
+    data = releases(8, count=6, changing=0.9)
+    model = fit(data[0][1], data[0][0]).polish(LEVELS)
+    parts = []
+    for ids, rows in data[1:]:
+        model = model.follow(rows, ids=ids, levels=LEVELS, price=4.0, tolerance=0.02)
+        report = model.follow_
+        assert (report.cost <= report.fresh_cost * 1.0200001).all()
+        parts += (report.price / 4.0).tolist()
+    assert any(0.0 < part < 1.0 and part not in LADDER for part in parts)
 
 
 def test_staleness_compares_with_a_new_fit():

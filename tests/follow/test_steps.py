@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from oracles.naive_follow import Naive
 from holdfast import HierarchicalKMedian
 from holdfast.follow import state
 from holdfast.follow.rows import settle_rows
-from holdfast.follow.state import Levels, Problem, Units, solve_as
+from holdfast.follow.state import Levels, Problem, Units, caution_for, solve_as
 
 PATHS = {0: ("a", 0), 1: ("a", 1), 2: ("b", 2), 3: ("b", 3), 4: ("b", 4)}
 LEVELS = Levels(
@@ -38,13 +39,14 @@ def test_rows_settle_as_defined(seed, limit):
     origin = np.concatenate((np.arange(5), rng.integers(-1, 5, size=55)))
     start = np.where(origin >= 0, origin, rng.integers(0, 5, size=60))
     price = [0.0, 0.1, 0.25, 1.0][seed % 4]
-    naive = Naive(rows, [None if y < 0 else int(y) for y in origin], PATHS, price, limit)
+    caution = [1.0, 1.0] if seed < 4 else [1.25, 2.0]
+    naive = Naive(rows, [None if y < 0 else int(y) for y in origin], PATHS, price, limit, caution)
     expected = naive.settle(start.tolist())
     known = LEVELS.names[LEVELS.path]
     units = make_units(rows, origin)
-    problem = Problem(units, known, np.ones(2), np.full(2, price), limit, 0)
+    problem = Problem(units, known, np.ones(2), np.full(2, price), limit, 0, np.array(caution))
     cost = solve_as(problem, LEVELS, start.astype(np.int32)).cost
-    problem = Problem(units, known, cost, np.full(2, price), limit, 0)
+    problem = replace(problem, ref=cost)
     found = settle_rows(problem, solve_as(problem, LEVELS, start.astype(np.int32)))
     assert found.leaf.tolist() == expected
     assert found.value == pytest.approx(naive.objective(expected), rel=1e-12)
@@ -55,11 +57,40 @@ def test_following_lowers_the_objective():
     rows = blobs(21)
     model = HierarchicalKMedian(4, max_centers=8).fit(rows, ids=np.arange(240))
     later = rows + np.repeat([0.0, 2.5, 0.0], 80)[:, None]
-    after = model.follow(later, ids=np.arange(240), levels=(4, 8))
+    after = model.follow(later, ids=np.arange(240), levels=(4, 8), price=0.1)
     report = after.follow_
-    gained = np.sum(report.cost / report.cost_of_staying) + 0.25 * np.sum(report.moved)
+    gained = np.sum(report.cost / report.cost_of_staying) + 0.1 * np.sum(report.moved)
     assert 0 < np.sum(report.moved)
     assert gained < 2.0
+
+
+@pytest.mark.parametrize(
+    ("n", "sizes", "expected"), [(800, (4, 16), [1.6, 2.2]), (2, (4, 8), [2.5, 2.5])]
+)
+def test_caution_is_what_chance_explains(n, sizes, expected):
+    """Means of n / k rows each differ by chance; nothing is left of that in large tables."""
+    units = make_units(np.zeros((n, 4)), np.zeros(n))
+    assert caution_for(units, sizes).tolist() == expected
+    units = make_units(np.broadcast_to(0.0, (n, 10**9)), np.zeros(n))
+    assert (caution_for(units, sizes) < 1.01).all()
+
+
+def test_noise_moves_nobody():
+    """A tenth of the rows is replaced by rows of the same kind, again and again: no reason to move."""
+    rng = np.random.default_rng(5)
+    places = np.array([[0, 0], [24, 0], [0, 24], [24, 24]], dtype=float)
+
+    def draw(group):
+        return places[group] + rng.integers(-256, 257, size=(group.size, 2, 12)).sum(axis=2) / 512
+
+    ids, group = np.arange(400), np.arange(400) % 4
+    rows = draw(group)
+    model = HierarchicalKMedian(4, max_centers=16).fit(rows, ids=ids).polish((4, 12))
+    for release in range(1, 9):
+        gone = rng.permutation(400)[:40]
+        ids[gone], rows[gone] = 1000 * release + gone, draw(group[gone])
+        model = model.follow(rows.copy(), ids=ids.copy())
+        assert model.moves_.size == 0
 
 
 def test_the_number_of_cores_changes_nothing(monkeypatch):
@@ -113,4 +144,4 @@ def test_result_is_what_it_was():
             names = model.hierarchy_.names(k)[model.hierarchy_.cut(k)]
             digest.update(names[order].astype("<i8").tobytes())
     assert model.hierarchy_.naming.next_name > 8
-    assert digest.hexdigest() == "001f581f91e1f138"
+    assert digest.hexdigest() == "4f9d5abaf3e2d19d"

@@ -12,14 +12,16 @@ LEAST_FALL = 1e-6
 class Naive:
     """Rows with the leaf they had yesterday (or None), and a tree of leaves that does not change.
 
-    ``paths[leaf]`` are the names of the clusters of a leaf, the coarsest first.
+    ``paths[leaf]`` are the names of the clusters of a leaf, the coarsest first. At each level, a row
+    moves only if that saves ``caution`` times the price.
     """
 
-    def __init__(self, rows, yesterday, paths, price, limit=None):
+    def __init__(self, rows, yesterday, paths, price, limit=None, caution=None):
         self.rows = [tuple(map(float, row)) for row in rows]
         self.yesterday, self.paths, self.price, self.limit = yesterday, paths, price, limit
         self.depth = len(next(iter(paths.values())))
         self.ref = [1.0] * self.depth
+        self.caution = [1.0] * self.depth if caution is None else caution
 
     def means(self, leaves):
         found = {}
@@ -59,7 +61,8 @@ class Naive:
         total = 0.0
         for level, ref in enumerate(self.ref):
             total += math.dist(self.rows[i], means[level, self.paths[leaf][level]]) / ref
-            total += self.price / len(self.rows) * self.away(i, leaf, level)
+            price = self.caution[level] * self.price
+            total += price / len(self.rows) * self.away(i, leaf, level)
         return total
 
     def one_round(self, leaves):

@@ -62,12 +62,13 @@ class Yesterday:
 
 @dataclass(frozen=True)
 class Options:
-    """Levels, price, budget and tolerance of following."""
+    """Levels, price, budget and tolerance; `polish` moves rows although they are those of yesterday."""
 
     levels: tuple[int, ...]
     price: float
     budget: float | None = None
     tolerance: float | None = None
+    polish: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +113,9 @@ def follow_rows(
     """
     before = levels_of(yesterday.hierarchy, options.levels)
     today = _match(yesterday, before, rows, weight, ids, options.price)
+    if options.polish:
+        units = replace(today.units, inertia=np.zeros_like(today.units.inertia))
+        today = replace(today, units=units, is_same=False, least=0.0)
     limit = None
     if options.budget is not None:
         limit = math.floor(options.budget * today.units.n_surviving + 1e-9)
@@ -451,7 +455,7 @@ def measure_staleness(
     )
     units, _, lead = group_units(table, match)
     price, known = np.zeros(len(levels)), before.names[before.path]
-    problem = Problem(units, known, np.ones(len(levels)), price, None, yesterday.seed)
+    problem = Problem(units, known, np.ones(len(levels)), price, None, yesterday.seed, price)
     own = solve_as(problem, before, units.origin)
     fresh = match_fresh(problem, before, fit(), present[lead])
     ratio = np.where(fresh.cost > 0.0, own.cost, 1.0) / np.where(fresh.cost > 0.0, fresh.cost, 1.0)

@@ -13,8 +13,11 @@ from holdfast.hierarchy import Hierarchy
 
 __all__ = ["keep_tolerance", "match_fresh", "most_allowed"]
 
-LADDER = (0.5, 0.25, 0.0)
-"""Parts of the price that are tried at the levels that cost too much."""
+LADDER = (0.7, 0.5, 0.3, 0.15, 0.0)
+"""Parts of the price at the levels that cost too much, until they do not."""
+
+HALVINGS = 3
+"""How often the step of the ladder that keeps the tolerance is halved."""
 
 _ROUNDING = 1e-9
 
@@ -53,14 +56,44 @@ def keep_tolerance(
         over = found.cost > most
         if not over.any():
             return found, price
-        price = np.where(over, problem.price * part, price)
-        cheaper = replace(problem, price=price)
-        start = solve_as(cheaper, found.levels, found.leaf)
-        found = improve_structure(cheaper, settle_rows(cheaper, start))
+        lower = np.where(over, problem.price * part, price)
+        tried = _settle(problem, found, lower, most)
+        if (tried.cost <= most).all():
+            return _raise_price(problem, (found, price), (tried, lower), most)
+        found, price = tried, lower
     within = problem.limit is None or (fresh.moved <= problem.limit).all()
     if (found.cost > most).any() and within:
         return fresh, np.zeros_like(price)
     return found, price
+
+
+def _settle(problem: Problem, found: Solution, price: Floats, most: Floats) -> Solution:
+    """Let J fall at another price, but change structure no more than the tolerance asks for."""
+    cheaper = replace(problem, price=price)
+    start = solve_as(cheaper, found.levels, found.leaf)
+    return improve_structure(cheaper, settle_rows(cheaper, start), most)
+
+
+def _raise_price(
+    problem: Problem, above: tuple[Solution, Floats], below: tuple[Solution, Floats], most: Floats
+) -> tuple[Solution, Floats]:
+    """Look between a price that is too high and one that is not.
+
+    Of the solutions that keep the tolerance, take the one that moves least.
+    """
+    found, high = above
+    best, low = below
+    kept, price = best, low
+    for _ in range(HALVINGS):
+        middle = 0.5 * (high + low)
+        tried = _settle(problem, found, middle, most)
+        if (tried.cost > most).any():
+            found, high = tried, middle
+            continue
+        low = middle
+        if int(tried.moved.sum()) < int(kept.moved.sum()):
+            kept, price = tried, middle
+    return kept, price
 
 
 def most_allowed(fresh: Solution, tolerance: float) -> Floats:

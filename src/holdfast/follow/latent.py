@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.centers.keyed_table import Table
 from holdfast.follow.match import Match, group_units
 from holdfast.follow.rows import Wishes
-from holdfast.follow.state import Floats, Levels, Numbers, Problem, solve_as
+from holdfast.follow.state import Floats, Levels, Numbers, Problem, caution_for, solve_as
 from holdfast.follow.structure import latent_fall
 
 __all__ = ["latent_gains"]
@@ -43,15 +43,17 @@ def latent_gains(
     match = Match(leaf, mass, nobody, np.empty(0, dtype=np.int64), nobody, np.zeros(n))
     units, of_row, _ = group_units(table, match)
     count = len(levels.sizes)
+    caution = caution_for(units, levels.sizes)
     problem = Problem(
-        units, levels.names[levels.path], np.ones(count), np.full(count, price), None, 0
+        units, levels.names[levels.path], np.ones(count), np.full(count, price), None, 0, caution
     )
     found = solve_as(problem, levels, units.origin)
     problem = replace(problem, ref=np.where(found.cost > 0.0, found.cost, 1.0))
     wishes = Wishes(problem, levels)
     wishes.update(found)
-    away = (levels.path[wishes.best] != levels.path[units.origin]).sum(axis=1)
-    saved = np.where(away > 0, wishes.gain * problem.total + price * away, 0.0)
+    away = levels.path[wishes.best] != levels.path[units.origin]
+    toll = (away * (price * caution)).cumsum(axis=1)[:, -1]
+    saved = np.where(away.any(axis=1), wishes.gain * problem.total + toll, 0.0)
     latent: Floats = MARGIN * saved
     if least is None:
         units = replace(units, inertia=latent / problem.total)

@@ -53,7 +53,7 @@ class Wishes:
         closed = np.zeros(len(problem.ref), dtype=np.bool_)
         if problem.limit is not None:
             closed = found.moved >= problem.limit
-        price = problem.price / problem.total
+        price = problem.caution * problem.price / problem.total
         columns = np.ascontiguousarray(found.points.T)
 
         def work(b: int) -> None:

@@ -8,7 +8,17 @@ from numpy.typing import NDArray
 from holdfast._machine.parallel import share_parts
 from holdfast.centers.choose import ancestors_among
 from holdfast.follow.ideas import Ideas
-from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Solution, Units, solve_as
+from holdfast.follow.state import (
+    NEW,
+    Floats,
+    Levels,
+    Numbers,
+    Problem,
+    Solution,
+    Units,
+    caution_for,
+    solve_as,
+)
 from holdfast.follow.structure import split_leaf
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy._kernels import nearest_leaves
@@ -74,7 +84,8 @@ def start_from(
 ) -> tuple[Problem, Solution]:
     """Fill empty clusters, and measure the reference costs."""
     known = levels.names[levels.path]
-    problem = Problem(units, known, np.ones(len(levels.sizes)), price, limit, seed)
+    caution = caution_for(units, levels.sizes)
+    problem = Problem(units, known, np.ones(len(levels.sizes)), price, limit, seed, caution)
     counts = np.bincount(leaf, minlength=levels.sizes[-1])
     for slot in np.flatnonzero(counts == 0).tolist():
         levels, leaf = _refill(problem, levels, leaf, slot)

@@ -13,7 +13,8 @@ from holdfast._machine.parallel import share_parts
 from holdfast.centers._means_kernels import to_directions
 from holdfast.follow._kernels import count_flow, count_weight, measure_paths, sum_leaves
 
-__all__ = ["NEW", "Levels", "Problem", "Solution", "Units", "count_by", "solve_as"]
+__all__ = ["NEW", "Levels", "Problem", "Solution", "Units", "caution_for"]
+__all__ += ["count_by", "solve_as"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,6 +24,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 NEW = -1
 """The name of a cluster that has none yet."""
 
+_CAUTION, _MOST_CAUTION = 12.0, 2.5
 _BLOCKS = 64  # parts in which sums run; more would cost memory for large hierarchies
 _LEAST = 1 << 15  # units in a part
 
@@ -195,6 +197,8 @@ class Problem:
     seed : int
     least : float
         By how much a change of structure must lower J.
+    caution : ndarray of shape (n_levels,), dtype float64, or float
+        How many times the price a single row must save before it moves: `caution_for`.
     """
 
     units: Units
@@ -203,6 +207,7 @@ class Problem:
     price: Floats
     limit: int | None
     seed: int
+    caution: Floats
     least: float = 0.0
 
     @cached_property
@@ -273,6 +278,18 @@ class Solution:
     flow: Ints
     moved: Ints
     value: float
+
+
+def caution_for(units: Units, sizes: tuple[int, ...]) -> Floats:
+    """How many times the price a single row must save before it moves, at each level.
+
+    The difference between two means of n / k rows each is off by chance by about sqrt(2 k / (n d)) of
+    the distance from a row to its mean, and so is what one row saves. In large tables this is
+    nothing. Changes of structure, which are decided by many rows, need no caution.
+    """
+    chance = np.sqrt(2.0 * np.array(sizes) / units.rows.size)
+    caution: Floats = np.minimum(1.0 + _CAUTION * chance, _MOST_CAUTION)
+    return caution
 
 
 def solve_as(problem: Problem, levels: Levels, leaf: Numbers) -> Solution:

@@ -24,11 +24,13 @@ LEAST = 1e-4  # of J, that a change must save
 TRIAL = 1 << 14  # units on which ideas are tried before all
 
 
-def improve_structure(problem: Problem, start: Solution) -> Solution:
-    """Change the structure while J falls and the budget holds."""
+def improve_structure(problem: Problem, start: Solution, enough: Floats | None = None) -> Solution:
+    """Change the structure while J falls and the budget holds, or until all levels cost little enough."""
     found = start
     trial = _trial_of(problem)
     for _ in range(STEPS):
+        if enough is not None and (found.cost <= enough).all():
+            break
         better = _best_that_pays(problem, trial, found)
         if better is None:
             break
