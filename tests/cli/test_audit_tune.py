@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -11,7 +12,7 @@ import holdfast as library
 from holdfast import cli, clusterers
 from holdfast.cli import audit as audit_command
 from holdfast.clusterers import METHODS
-from holdfast.tables.scales import Distinct, RescaledClusterer, find_scale
+from holdfast.tables.scales import Distinct, find_scale
 
 FAST = ("--columns", "height,width", "--trials", 4, "--repeats", 2, "--jobs", 1)
 
@@ -20,6 +21,17 @@ def rows_of(path):
     table = pa.csv.read_csv(path)
     x = np.column_stack([table.column(n).to_numpy() for n in ("height", "width")])
     return x / [find_scale(Distinct.of(np.ascontiguousarray(column))) for column in x.T]
+
+
+def prepared_by(method):
+    """A method that prepares the table in every fit."""
+
+    def cluster(table, k, seed):
+        return (
+            METHODS[method].build().fit(library.TablePreparer().fit_transform(table), seed).cut(k)
+        )
+
+    return cluster
 
 
 def test_audit_measures_what_the_library_measures(holdfast, people):
@@ -32,13 +44,10 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
     assert (record["trials"], record["repeats"], record["n_used"]) == (4, 2, 60)
     found = {(r["method"], r["k"], r["delete"]): r for r in record["results"]}
     assert len(found) == 8
-    x = rows_of(people)
-    for method, clusterer in (
-        ("tree", RescaledClusterer(METHODS["tree"].build(), (0, 1))),
-        ("ward", RescaledClusterer(clusterers.ward_linkage(), (0, 1))),
-    ):
+    x, table = rows_of(people), pd.read_csv(people)[["height", "width"]]
+    for method in ("tree", "ward"):
         r = library.average_sensitivity(
-            clusterer, x, n_clusters=[3, 4], delete=[1, 0.05], trials=4, repeats=2,
+            prepared_by(method), table, n_clusters=[3, 4], delete=[1, 0.05], trials=4, repeats=2,
             measure="moved_fraction", n_jobs=1,
         )  # fmt: skip
         for c, delete in enumerate(("1", "5%")):
@@ -60,14 +69,70 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
     ]
 
 
-def test_audit_can_hold_the_scales(holdfast, people):
-    use = ("audit", people, *FAST, "--methods", "ward", "-k", 3, "--delete", "5%", "--json")
-    held = json.loads(holdfast(*use, "--hold-scales").out)["results"][0]["mean"]
-    r = library.average_sensitivity(
-        clusterers.ward_linkage(), rows_of(people), n_clusters=[3], delete=[0.05], trials=4,
-        repeats=2, n_jobs=1,
-    )  # fmt: skip
-    assert held == r.mean.item()
+def mixed_table(path):
+    """A rare town, gaps and a far value: scales, levels and fills depend on the rows."""
+    rng = np.random.default_rng(2)
+    size = np.floor(100.0 * rng.random(80))
+    size[5], town = 900.0, np.array(["Ulm", "Bern", "Rom"])[rng.integers(3, size=80)]
+    town[7] = "Oslo"
+    table = pd.DataFrame({"size": size, "town": town, "age": np.floor(9.0 * rng.random(80))})
+    table.loc[3, "age"] = np.nan
+    table.to_csv(path, index=False)
+    return table
+
+
+def test_audit_prepares_the_table_again_and_tells_what_that_adds(holdfast):
+    table = mixed_table("mixed.csv")
+    few = {"n_clusters": [3], "delete": [0.05], "trials": 4, "repeats": 2, "n_jobs": 1}
+    use = ("audit", "mixed.csv", "--methods", "medoids", "-k", 3, "--delete", "5%", *FAST[2:])
+    done = holdfast(*use, "--by-stage", "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)["results"][0]
+    whole = library.average_sensitivity(prepared_by("medoids"), table, **few)
+    rows = library.TablePreparer().fit_transform(table)
+    held = library.average_sensitivity(METHODS["medoids"].build(), rows, **few)
+    assert (found["mean"], found["held"]) == (whole.mean.item(), held.mean.item())
+    assert found["mean"] != found["held"]
+    alone = json.loads(holdfast(*use, "--hold-preparation", "--json").out)["results"][0]
+    assert alone["mean"] == held.mean.item()
+    assert "held" in holdfast(*use, "--by-stage").out.splitlines()[0].split()
+    refused = holdfast(*use, "--by-stage", "--hold-preparation")
+    assert (refused.code, "needs a preparation" in refused.err) == (2, True)
+
+
+def test_audit_takes_distances(holdfast, people):
+    rows = rows_of(people)
+    distances = np.sqrt(((rows[:, None, :] - rows[None, :, :]) ** 2).sum(axis=2))
+    names = [f"to {i}" for i in range(60)]
+    pd.DataFrame(distances, columns=names).assign(id=names).to_csv("d.csv", index=False)
+    use = ("audit", "d.csv", "--metric", "precomputed", "--id", "id", *FAST[2:], "-k", 3)
+    done = holdfast(*use, "--delete", "5%", "--json")
+    assert done.code == 0, done.err
+    record = json.loads(done.out)
+    found = {r["method"]: r for r in record["results"]}
+    assert (set(found), record["preparation"]) == (
+        {"medoids", "average", "complete", "single"},
+        None,
+    )
+    few = {"n_clusters": [3], "delete": [0.05], "trials": 4, "repeats": 2, "n_jobs": 1}
+    average = library.average_sensitivity(METHODS["average"].build(), rows, **few)
+    assert found["average"]["mean"] == average.mean.item()
+    model = library.HierarchicalKMedian(3, method="medoids", metric="precomputed")
+    assert found["medoids"]["mean"] == library.average_sensitivity(model, distances, **few).mean
+    labels = clusterers.average_linkage().fit(rows, 0).cut(3)
+    assert found["average"]["cost"] == pytest.approx(library.k_median_cost(rows, labels))
+    distances[2, 1] += 1.0
+    pd.DataFrame(distances, columns=names).to_csv("wrong.csv", index=False)
+    for arguments, told in (
+        (("wrong.csv", *use[2:4]), "in row 1 and column 2"),
+        ((people, *use[2:4]), "holds no distances"),
+        ((people, *use[2:4], "--columns", "height,width"), "60 rows and 2 columns; a table of"),
+        ((*use[1:], "--methods", "ward"), "--methods of distances must be some of medoids"),
+        ((people, "--metric", "cosine"), "--metric must be euclidean or precomputed"),
+    ):
+        refused = holdfast("audit", *arguments)
+        assert (refused.code, refused.out) == (2, "")
+        assert told in refused.err
 
 
 def test_audit_prints_a_table_with_standard_errors(holdfast, people):

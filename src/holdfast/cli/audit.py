@@ -1,6 +1,8 @@
 """``holdfast audit``: how much each method moves when rows are removed, side by side."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from holdfast.tables.dataset import Dataset
+    from holdfast.stability import SensitivityResult
 
 __all__ = ["EXAMPLES", "audit"]
 
@@ -39,12 +41,14 @@ EXAMPLES = (
     "holdfast audit wine.csv --methods means,ward -k 4 --delete 5% --trials 5",
     "holdfast audit wine.csv --methods ward,kmeans -k 4 --trials 5 --json",
     "holdfast audit wine.csv --methods single -k 2,4 --checkpoint runs -o a.csv",
+    "holdfast audit wine.csv --methods means -k 4 --trials 5 --by-stage",
 )
 
 _MEASURES = ("moved_fraction", "moved", "symmetric_difference")
 SAMPLE_ROWS = 1000
 """The rows of a larger table that are measured, unless more are asked for: as on the page."""
 
+_DEFAULT = ("means", "medoids", "tree", "ward", "average", "complete", "single", "bisecting_kmeans")
 _MOST_QUADRATIC = 30_000  # rows: 3.6 GB of distances
 
 
@@ -57,6 +61,29 @@ class _Audit:
     measure: str
     how: MeasureOptions
     checkpoint: str | None
+    by_stage: bool = False
+    by_distance: bool = False
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """Rows that are measured, and how each fit prepares them.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, n_columns), or (n, n) of distances
+        Prepared once, as a whole.
+    n_rows : int
+        Rows of the table.
+    preparation : dict or None
+    prepare : callable or None
+        Turns a clusterer into one that prepares the rows of every fit; None holds the preparation.
+    """
+
+    rows: "NDArray[np.float64]"
+    n_rows: int
+    preparation: dict[str, Any] | None = None
+    prepare: Callable[[Any], Any] | None = None
 
 
 def audit(
@@ -66,9 +93,9 @@ def audit(
     how: MeasureOptions,
     display: DisplayOptions,
     methods: str = option(
-        "means,medoids,tree,ward,average,complete,single,bisecting_kmeans",
+        "",
         "--methods M,M,...",
-        f"Some of {', '.join(METHODS)}.",
+        f"Some of {', '.join(METHODS)}; by default the first eight that can be used, without CLNSS.",
     ),
     clusters: Clusters = "8",
     delete: str = option("1,1%,5%", *DELETE),
@@ -82,11 +109,19 @@ def audit(
         None, "--sample N", "Measure on N rows; 1,000 of a larger table.", min=2
     ),
     full: Full = False,
-    hold_scales: bool = option(
+    hold_preparation: bool = option(
         False,
-        "--hold-scales",
-        "Keep the scales of the whole table when rows are removed; by default they are "
-        "found again, as a new fit would.",
+        "--hold-preparation",
+        "Prepare the whole table once. By default, scales, categories and fills are found again "
+        "without the removed rows, as a new fit would.",
+    ),
+    by_stage: bool = option(
+        False, "--by-stage", "Also measure with the preparation held, to show what it adds."
+    ),
+    metric: str = option(
+        "euclidean",
+        "--metric",
+        "euclidean, or precomputed: the table has the distances between its rows.",
     ),
     checkpoint: str | None = option(
         None,
@@ -101,26 +136,40 @@ def audit(
     Every method is fitted to the table and to the table without some rows. The table shows the
     fraction of the remaining rows that change cluster, its standard error, and the k-median cost
     (the sum of distances to the best medoid of each cluster, in the units of the prepared rows), also
-    relative to one cluster and to Ward linkage. Low is good for all. Scales are found again without
-    the removed rows, so what they move counts (--hold-scales keeps them). Of a larger table, 1,000 rows
-    are measured; --full measures all.
+    relative to one cluster and to Ward linkage. Low is good for all. The table is prepared again without
+    the removed rows, so what its preparation moves counts; --by-stage shows how much that is. Of a larger
+    table, 1,000 rows are measured; --full measures all.
     """
     from holdfast.tables.write import STREAM_ENDINGS, check_outputs
 
     console = Console("audit", display, table_on_stdout=out == "-" and not display.json)
-    asked = _Audit(parse_counts(clusters), parse_amounts(delete), measure, how, checkpoint)
-    names = _check_methods(methods, measure)
+    if metric not in ("euclidean", "precomputed"):
+        raise InputError(f"--metric must be euclidean or precomputed; got {metric!r}.")
+    if by_stage and (hold_preparation or metric == "precomputed"):
+        raise InputError("--by-stage needs a preparation that is found again.")
+    asked = _Audit(
+        parse_counts(clusters), parse_amounts(delete), measure, how, checkpoint, by_stage,
+        metric == "precomputed",
+    )  # fmt: skip
+    names = _check_methods(methods, measure, asked.by_distance)
     check_seed(how.seed)
     check_outputs({"--out": (out, STREAM_ENDINGS)}, force=force, inputs=(data,))
     if full and sample is not None:
         raise InputError("give --full or --sample, not both.")
     if checkpoint is not None and Path(checkpoint).is_file():
         raise InputError(f"--checkpoint {checkpoint} is a file; expected a folder.")
-    dataset = read_dataset(data, read, column, console)
-    most = SAMPLE_ROWS if sample is None else sample
-    rows = _take_sample(dataset.rows, None if full else most, how.seed, names, console)
+    most = None if full else SAMPLE_ROWS if sample is None else sample
+    if asked.by_distance:
+        found = _read_distances(data, read, column, most, how.seed, console)
+    else:
+        dataset = read_dataset(data, read, column, console)
+        chosen = _choose_rows(dataset.rows, most, how.seed, console)
+        again = None if hold_preparation else partial(dataset.prepare_again, chosen)
+        described = dataset.preparation.to_json()
+        found = _Measured(dataset.rows[chosen], int(dataset.used.size), described, again)
+    rows = found.rows
+    _check_quadratic(rows.shape[0], names)
     check_counts(asked.ks, rows.shape[0])
-    scaled = () if hold_scales else dataset.preparation.measured
     records: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     with (
@@ -130,71 +179,98 @@ def audit(
         for number, name in enumerate(names, start=1):
             part = shown.part(f"{name} ({number} of {len(names)})")
             try:
-                records += _measure(name, rows, asked, part, scaled)
+                records += _measure(name, found, asked, part)
             except (RuntimeError, MemoryError) as error:
                 failed[name] = str(error) or "not enough memory"
             shown.advance()
-    _relate_costs(records, rows)
-    _show(records, failed, dataset, rows.shape[0], asked, out, console)
+    _relate_costs(records, rows, asked.by_distance)
+    _show(records, failed, found, asked, out, console)
 
 
-def _check_methods(text: str, measure: str) -> tuple[str, ...]:
+def _check_methods(text: str, measure: str, by_distance: bool) -> tuple[str, ...]:
     if measure not in _MEASURES:
         raise InputError(f"--measure must be one of {', '.join(_MEASURES)}; got {measure!r}.")
+    known = [name for name in METHODS if METHODS[name].by_distance or not by_distance]
+    if not text:
+        return tuple(name for name in _DEFAULT if name in known)
     names = parse_names("--methods", text)
     for name in names:
-        if name not in METHODS:
-            raise InputError(f"--methods must be some of {', '.join(METHODS)}; got {name!r}.")
+        if name not in known:
+            needs = " of distances" if by_distance and name in METHODS else ""
+            raise InputError(f"--methods{needs} must be some of {', '.join(known)}; got {name!r}.")
     return names
 
 
-def _take_sample(
-    rows: "NDArray[np.float64]",
-    sample: int | None,
-    seed: int,
-    names: tuple[str, ...],
-    console: Console,
-) -> "NDArray[np.float64]":
+def _choose_rows(
+    rows: "NDArray[np.float64]", sample: int | None, seed: int, console: Console
+) -> "NDArray[np.int64]":
+    """Numbers of the rows that are measured."""
+    import numpy as np
+
     from holdfast._machine.hash import keyed_sample
 
-    if sample is not None and sample < rows.shape[0]:
-        n_rows = rows.shape[0]
-        rows = rows[keyed_sample(rows, sample, seed, "audit")]
-        console.notice(f"measuring on a sample of {sample:,} of {n_rows:,} rows; --full uses all.")
+    n_rows = rows.shape[0]
+    if sample is None or sample >= n_rows:
+        return np.arange(n_rows)
+    console.notice(f"measuring on a sample of {sample:,} of {n_rows:,} rows; --full uses all.")
+    return keyed_sample(rows, sample, seed, "audit")
+
+
+def _read_distances(
+    data: str,
+    read: ReadOptions,
+    column: ColumnOptions,
+    sample: int | None,
+    seed: int,
+    console: Console,
+) -> _Measured:
+    """Read a table of the distances between its rows."""
+    import numpy as np
+
+    from holdfast.parameters import check_distances
+    from holdfast.tables.dataset import take_distances
+    from holdfast.tables.read import read_table
+
+    with console.progress(f"reading {data}") as progress:
+        table = read_table(
+            data, read.text, exact=(column.id,), notify=console.notice, progress=progress
+        )
+    with input_errors():
+        rows = check_distances(take_distances(table, column.choice()), square=True)
+    chosen = _choose_rows(rows, sample, seed, console)
+    return _Measured(rows[np.ix_(chosen, chosen)], rows.shape[0])
+
+
+def _check_quadratic(n_rows: int, names: tuple[str, ...]) -> None:
     quadratic = [name for name in names if METHODS[name].quadratic]
-    if quadratic and rows.shape[0] > _MOST_QUADRATIC:
+    if quadratic and n_rows > _MOST_QUADRATIC:
         raise InputError(
             f"with {' and '.join(quadratic)} linkage, a distance is stored for every pair of the "
-            f"{rows.shape[0]:,} rows. Leave that out of --methods, or add --sample 5000."
+            f"{n_rows:,} rows. Leave that out of --methods, or add --sample 5000."
         )
-    return rows
 
 
 def _measure(
-    name: str,
-    rows: "NDArray[np.float64]",
-    asked: _Audit,
-    progress: ProgressOption,
-    scaled: tuple[int, ...] = (),
+    name: str, found: _Measured, asked: _Audit, progress: ProgressOption
 ) -> list[dict[str, Any]]:
     """Measure one method: a record for each number of removed rows and of clusters."""
-    from holdfast import average_sensitivity
-    from holdfast.stability import mean_cost
-    from holdfast.tables.scales import RescaledClusterer
+    import numpy as np
 
-    clusterer: Any = METHODS[name].build()
-    measured = RescaledClusterer(clusterer, scaled) if scaled else clusterer
-    folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
-    with input_errors():
-        result = average_sensitivity(
-            measured, rows, n_clusters=asked.ks, delete=asked.delete, trials=asked.how.trials,
-            repeats=asked.how.repeats, measure=asked.measure, n_jobs=asked.how.jobs,
-            random_state=asked.how.seed, progress=progress, checkpoint=folder,
-        )  # fmt: skip
-    if not result.complete:
-        kept = "" if folder is None else " The same command continues from its checkpoint."
-        raise KeyboardInterrupt(f"interrupted while measuring {name}.{kept}")
-    costs = mean_cost(clusterer, rows, n_clusters=asked.ks, seeds=result.seeds)
+    from holdfast.stability import mean_cost
+
+    method = METHODS[name]
+    clusterer: Any = (
+        method.by_distance() if asked.by_distance and method.by_distance else method.build()
+    )
+    if found.prepare is None:
+        result = _measure_movement(name, clusterer, found.rows, asked, progress)
+    else:
+        numbers = np.arange(found.rows.shape[0])[:, None]
+        result = _measure_movement(name, found.prepare(clusterer), numbers, asked, progress)
+    held = None
+    if asked.by_stage:
+        held = _measure_movement(f"{name}, held", clusterer, found.rows, asked, progress).mean
+    costs = mean_cost(clusterer, found.rows, n_clusters=asked.ks, seeds=result.seeds)
     interval = result.interval()
     return [
         {
@@ -208,12 +284,33 @@ def _measure(
             "floor": float(result.floor[c]),
             "cost": float(costs[j]),
         }
+        | ({} if held is None else {"held": float(held[c, j])})
         for c, change in enumerate(result.changes)
         for j, k in enumerate(result.n_clusters)
     ]
 
 
-def _relate_costs(records: list[dict[str, Any]], rows: "NDArray[np.float64]") -> None:
+def _measure_movement(
+    name: str, clusterer: Any, X: "NDArray[Any]", asked: _Audit, progress: ProgressOption
+) -> "SensitivityResult":
+    from holdfast import average_sensitivity
+
+    folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
+    with input_errors():
+        result = average_sensitivity(
+            clusterer, X, n_clusters=asked.ks, delete=asked.delete, trials=asked.how.trials,
+            repeats=asked.how.repeats, measure=asked.measure, n_jobs=asked.how.jobs,
+            random_state=asked.how.seed, progress=progress, checkpoint=folder,
+        )  # fmt: skip
+    if not result.complete:
+        kept = "" if folder is None else " The same command continues from its checkpoint."
+        raise KeyboardInterrupt(f"interrupted while measuring {name}.{kept}")
+    return result
+
+
+def _relate_costs(
+    records: list[dict[str, Any]], rows: "NDArray[np.float64]", by_distance: bool
+) -> None:
     """Add costs relative to one cluster and to Ward linkage; None where that is not known."""
     import numpy as np
 
@@ -221,7 +318,8 @@ def _relate_costs(records: list[dict[str, Any]], rows: "NDArray[np.float64]") ->
 
     if not records:
         return
-    one = k_median_cost(rows, np.zeros(rows.shape[0]))
+    metric: Any = "precomputed" if by_distance else "euclidean"
+    one = k_median_cost(rows, np.zeros(rows.shape[0]), metric=metric)
     ward = {record["k"]: record["cost"] for record in records if record["method"] == "ward"}
     for record in records:
         reference = ward.get(record["k"], 0.0)
@@ -232,8 +330,7 @@ def _relate_costs(records: list[dict[str, Any]], rows: "NDArray[np.float64]") ->
 def _show(
     records: list[dict[str, Any]],
     failed: dict[str, str],
-    dataset: "Dataset",
-    n_measured: int,
+    found: _Measured,
     asked: _Audit,
     out: str | None,
     console: Console,
@@ -249,9 +346,9 @@ def _show(
     if console.display.json:
         console.show_json(
             {
-                "n_rows": int(dataset.used.size),
-                "n_used": n_measured,
-                "preparation": dataset.preparation.to_json(),
+                "n_rows": found.n_rows,
+                "n_used": found.rows.shape[0],
+                "preparation": found.preparation,
                 "measure": asked.measure,
                 "trials": asked.how.trials,
                 "repeats": asked.how.repeats,
@@ -263,8 +360,14 @@ def _show(
         )
     elif records:
         form = "{:.1%}" if asked.measure == "moved_fraction" else "{:.4g}"
-        header = ["clusters", "removed", "method", "moved", "±", "cost", "of one", "of Ward"]
+        held = ["held"] if asked.by_stage else []
+        header = ["clusters", "removed", "method", "moved", "±", *held]
+        header += ["cost", "of one", "of Ward"]
         console.show_table(header, [_cells(record, form) for record in records])
+        if asked.by_stage:
+            console.show_line(
+                "held: moved with the preparation of the whole table; the rest is its."
+            )
         console.show_line(
             "cost: sum of the distances to the best medoid of each cluster, in prepared units; of one: "
             "relative to one cluster; of Ward: relative to Ward linkage."
@@ -275,7 +378,7 @@ def _show(
 
 
 def _cells(record: dict[str, Any], form: str) -> list[str]:
-    moved = [form.format(record[name]) for name in ("mean", "standard_error")]
+    moved = [form.format(record[n]) for n in ("mean", "standard_error", "held") if n in record]
     relative = [record["cost_of_one"], record["cost_of_ward"]]
     percent = ["-" if value is None else f"{value:.1%}" for value in relative]
     named = [str(record["k"]), record["delete"], record["method"]]

@@ -151,7 +151,7 @@ def is_pairwise(clusterer: Clusterer) -> bool:
     """Whether a clusterer expects a matrix of distances, by its tags or parameters."""
     estimator = getattr(clusterer, "estimator", None)
     if estimator is None or not hasattr(estimator, "get_params"):
-        return False
+        return bool(getattr(clusterer, "precomputed", False))
     if get_tags(estimator).input_tags.pairwise:
         return True
     first = estimator.steps[0][1] if isinstance(estimator, Pipeline) else estimator

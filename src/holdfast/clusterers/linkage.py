@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import squareform
 
 from holdfast.clusterers.protocol import Rows
 
@@ -54,10 +55,13 @@ class LinkageClusterer:
     method : {"single", "complete", "average", "ward"}
     backend : {"auto", "scipy", "fastcluster"}
         "auto" is fastcluster if it is installed. The two may break ties differently.
+    precomputed : bool
+        Whether rows are given by their distances to each other.
     """
 
     method: str
     backend: Backend = "auto"
+    precomputed: bool = False
     randomized: bool = field(default=False, init=False)
     hierarchical: bool = field(default=True, init=False)
 
@@ -70,10 +74,12 @@ class LinkageClusterer:
         """Merge the rows of `X` until one cluster is left; `seed` is not used."""
         if X.shape[0] == 1:
             return Merges(np.empty((0, 4)))
+        if self.precomputed:
+            X = squareform(X, checks=False)
         if not self._uses_fastcluster():
             return Merges(linkage(X, method=self.method))
         fastcluster: Any = import_module("fastcluster")
-        if self.method in _IN_LINEAR_MEMORY:
+        if self.method in _IN_LINEAR_MEMORY and not self.precomputed:
             return Merges(fastcluster.linkage_vector(X, method=self.method))
         return Merges(fastcluster.linkage(X, method=self.method))
 

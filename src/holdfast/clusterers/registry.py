@@ -6,6 +6,7 @@ Importing this module loads nothing else; building a method imports what it need
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -29,31 +30,36 @@ class Method:
         ``build()`` returns the `Clusterer`.
     quadratic : bool
         Whether the method stores a distance for every pair of rows.
+    by_distance : callable or None
+        Returns the `Clusterer` of precomputed distances; None if the method needs columns.
     """
 
     name: str
     title: str
     build: "Callable[[], Clusterer]"
     quadratic: bool = False
+    by_distance: "Callable[[], Clusterer] | None" = None
 
 
 def _holdfast(name: str, title: str, **parameters: Any) -> Method:
-    def build() -> "Clusterer":
+    def build(**more: Any) -> "Clusterer":
         from holdfast.clusterers.adapt import as_clusterer
         from holdfast.estimator import HierarchicalKMedian
 
-        return as_clusterer(HierarchicalKMedian(1, **parameters), name=title)
+        return as_clusterer(HierarchicalKMedian(1, **parameters, **more), name=title)
 
-    return Method(name, title, build)
+    by_distance = partial(build, metric="precomputed") if name == "medoids" else None
+    return Method(name, title, build, by_distance=by_distance)
 
 
 def _linkage(name: str, title: str, *, quadratic: bool = False) -> Method:
-    def build() -> "Clusterer":
+    def build(precomputed: bool = False) -> "Clusterer":
         from holdfast.clusterers.linkage import LinkageClusterer
 
-        return LinkageClusterer(name)
+        return LinkageClusterer(name, precomputed=precomputed)
 
-    return Method(name, title, build, quadratic)
+    by_distance = None if name == "ward" else partial(build, precomputed=True)
+    return Method(name, title, build, quadratic, by_distance)
 
 
 def _flat(name: str, title: str) -> Method:

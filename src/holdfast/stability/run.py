@@ -293,7 +293,8 @@ def _describe(value: Any) -> str:
     if hasattr(value, "get_params"):
         return _describe_items(name, value.get_params(deep=False).items())
     if is_dataclass(value):
-        return _describe_items(name, ((f.name, getattr(value, f.name)) for f in fields(value)))
+        parts = ((f.name, getattr(value, f.name)) for f in fields(value) if f.compare)
+        return _describe_items(name, parts)
     if repr(value) == object.__repr__(value):  # an address says nothing
         return _describe_items(name, getattr(value, "__dict__", {}).items())
     return repr(value)
