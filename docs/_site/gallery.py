@@ -19,7 +19,7 @@ ORDER = (
     "is_it_stable",
     "explain_clusters",
     "mixed_tables",
-    "text_embeddings",
+    "cluster_texts",
     "million_places",
     "rows_that_must_be_forgotten",
     "larger_than_memory",

@@ -1,10 +1,11 @@
 """
-Text embeddings with cosine distance
-====================================
+Cluster texts by their words
+============================
 
-Texts become vectors, and what counts is their direction: ``metric="cosine"``. The texts here are the
-docstrings of SciPy and scikit-learn, because they are on every machine that has holdfast; the vectors
-come from latent semantic analysis. With vectors of a language model, the rest is the same.
+Texts become sparse rows, with one column for each word, and what counts is their direction:
+``metric="cosine"``. The rows stay sparse in the fit and in `predict`. The texts here are the docstrings
+of SciPy and scikit-learn, because they are on every machine that has holdfast. With the vectors of a
+language model, the rest is the same.
 """
 
 import inspect
@@ -12,10 +13,7 @@ from importlib import import_module
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer
 
 from holdfast import HierarchicalKMedian
 
@@ -33,12 +31,31 @@ names = np.array(list(texts))
 home = np.array([name.rpartition(".")[0] for name in names])
 
 words = TfidfVectorizer(stop_words="english", min_df=3, max_df=0.3, sublinear_tf=True)
-embed = make_pipeline(words, TruncatedSVD(64, random_state=0), Normalizer(copy=False))
-X = embed.fit_transform(texts.values())
+X = words.fit_transform(texts.values())
 model = HierarchicalKMedian(n_clusters=12, metric="cosine").fit(X)
-print(f"{len(names)} docstrings; the center of each cluster:")
+
+# %%
+# The words that weigh most in a cluster describe it, and its center is a text that you can read.
+
+vocabulary = words.get_feature_names_out()
+print(
+    f"{X.shape[0]} docstrings, {X.shape[1]} words, {X.nnz / X.shape[0]:.0f} of them in a docstring"
+)
 for label, center in enumerate(model.center_indices_):
-    print(f"  {label:2}  {np.sum(model.labels_ == label):4} texts  {names[center]}")
+    members = model.labels_ == label
+    weight = np.asarray(X[members].mean(axis=0)).ravel()
+    top = ", ".join(vocabulary[np.argsort(-weight)[:4]])
+    print(f"{label:2} {members.sum():4} texts  {names[center]:35}  {top}")
+
+# %%
+# New texts are labeled in the same way.
+
+new = [
+    "Design a digital filter with a sharp cutoff.",
+    "Train a regression with a penalty on coefficients.",
+]
+for text, label in zip(new, model.predict(words.transform(new)), strict=True):
+    print(f"{label:2}  {text}")
 
 # %%
 # Clusters against the modules that the functions come from. No cluster was told about modules.
@@ -57,5 +74,5 @@ figure.colorbar(picture, label="fraction of the cluster's texts")
 plt.show()
 
 # %%
-# **What was learned:** directions alone separate statistics from signals and sparse matrices from
+# **What was learned:** words alone separate statistics from signals and sparse matrices from
 # regression, and the center of each cluster is a real text that you can read to name it.
