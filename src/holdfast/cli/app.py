@@ -30,8 +30,14 @@ from holdfast.cli import (
     tune,
     update,
 )
-from holdfast.cli.console import printable, silence_broken_pipes
-from holdfast.cli.errors import FAILURE, PIPE_CLOSED, TERMINATED, describe_error
+from holdfast.cli.console import (
+    FAILURE,
+    PIPE_CLOSED,
+    TERMINATED,
+    describe_error,
+    printable,
+    silence_broken_pipes,
+)
 
 __all__ = ["app", "buffer_output", "run_program", "unwind_on_termination"]
 

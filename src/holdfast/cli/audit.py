@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.progress import Progress, ProgressOption
-from holdfast.cli.console import Console
-from holdfast.cli.errors import IncompleteResult, InputError, input_errors
-from holdfast.cli.inputs import read_dataset
+from holdfast.cli.console import Console, IncompleteResult, InputError, input_errors
+from holdfast.cli.inputs import read_dataset, read_distances
 from holdfast.cli.options import (
     DELETE,
     Clusters,
@@ -53,16 +52,82 @@ _MOST_QUADRATIC = 30_000  # rows: 3.6 GB of distances
 
 
 @dataclass(frozen=True)
-class _Audit:
+class AuditOptions:
     """What is measured for every method."""
 
-    ks: tuple[int, ...]
-    delete: list[int | float]
-    measure: str
-    how: MeasureOptions
-    checkpoint: str | None
-    by_stage: bool = False
-    by_distance: bool = False
+    methods: str = option(
+        "",
+        "--methods M,M,...",
+        f"Some of {', '.join(METHODS)}; by default the first eight that can be used, without CLNSS.",
+    )
+    clusters: Clusters = "8"
+    delete: str = option("1,1%,5%", *DELETE)
+    measure: str = option(
+        "moved_fraction",
+        "--measure",
+        "moved_fraction (of the remaining rows), moved (rows, including the removed ones) "
+        "or symmetric_difference (the paper's).",
+    )
+    sample: int | None = option(
+        None, "--sample N", "Measure on N rows; 1,000 of a larger table.", min=2
+    )
+    full: Full = False
+    hold_preparation: bool = option(
+        False,
+        "--hold-preparation",
+        "Prepare the whole table once. By default, scales, categories and fills are found again "
+        "without the removed rows, as a new fit would.",
+    )
+    by_stage: bool = option(
+        False, "--by-stage", "Also measure with the preparation held, to show what it adds."
+    )
+    metric: str = option(
+        "euclidean",
+        "--metric",
+        "euclidean, or precomputed: the table has the distances between its rows.",
+    )
+    checkpoint: str | None = option(
+        None,
+        "--checkpoint FOLDER",
+        "Keep measurements there; the same command continues after an interruption.",
+    )
+    out: str | None = option(None, "--out -o FILE", "Also write the table to this file.")
+    force: Force = False
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether the table has distances."""
+        return self.metric == "precomputed"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The methods that are measured."""
+        known = [name for name in METHODS if METHODS[name].by_distance or not self.by_distance]
+        if not self.methods:
+            return tuple(name for name in _DEFAULT if name in known)
+        names = parse_names("--methods", self.methods)
+        for name in names:
+            if name not in known:
+                needs = " of distances" if self.by_distance and name in METHODS else ""
+                raise InputError(
+                    f"--methods{needs} must be some of {', '.join(known)}; got {name!r}."
+                )
+        return names
+
+    def check(self) -> None:
+        """Refuse what cannot be measured before the data are read."""
+        parse_amounts(self.delete)
+        if self.metric not in ("euclidean", "precomputed"):
+            raise InputError(f"--metric must be euclidean or precomputed; got {self.metric!r}.")
+        if self.measure not in _MEASURES:
+            known = ", ".join(_MEASURES)
+            raise InputError(f"--measure must be one of {known}; got {self.measure!r}.")
+        if self.by_stage and (self.hold_preparation or self.by_distance):
+            raise InputError("--by-stage needs a preparation that is found again.")
+        if self.full and self.sample is not None:
+            raise InputError("give --full or --sample, not both.")
+        if self.checkpoint is not None and Path(self.checkpoint).is_file():
+            raise InputError(f"--checkpoint {self.checkpoint} is a file; expected a folder.")
 
 
 @dataclass(frozen=True)
@@ -91,45 +156,8 @@ def audit(
     read: ReadOptions,
     column: ColumnOptions,
     how: MeasureOptions,
+    asked: AuditOptions,
     display: DisplayOptions,
-    methods: str = option(
-        "",
-        "--methods M,M,...",
-        f"Some of {', '.join(METHODS)}; by default the first eight that can be used, without CLNSS.",
-    ),
-    clusters: Clusters = "8",
-    delete: str = option("1,1%,5%", *DELETE),
-    measure: str = option(
-        "moved_fraction",
-        "--measure",
-        "moved_fraction (of the remaining rows), moved (rows, including the removed ones) "
-        "or symmetric_difference (the paper's).",
-    ),
-    sample: int | None = option(
-        None, "--sample N", "Measure on N rows; 1,000 of a larger table.", min=2
-    ),
-    full: Full = False,
-    hold_preparation: bool = option(
-        False,
-        "--hold-preparation",
-        "Prepare the whole table once. By default, scales, categories and fills are found again "
-        "without the removed rows, as a new fit would.",
-    ),
-    by_stage: bool = option(
-        False, "--by-stage", "Also measure with the preparation held, to show what it adds."
-    ),
-    metric: str = option(
-        "euclidean",
-        "--metric",
-        "euclidean, or precomputed: the table has the distances between its rows.",
-    ),
-    checkpoint: str | None = option(
-        None,
-        "--checkpoint FOLDER",
-        "Keep measurements there; the same command continues after an interruption.",
-    ),
-    out: str | None = option(None, "--out -o FILE", "Also write the table to this file."),
-    force: Force = False,
 ) -> None:
     """Compare how much methods move when rows are removed, and what their clusters cost.
 
@@ -142,34 +170,15 @@ def audit(
     """
     from holdfast.tables.write import STREAM_ENDINGS, check_outputs
 
-    console = Console("audit", display, table_on_stdout=out == "-" and not display.json)
-    if metric not in ("euclidean", "precomputed"):
-        raise InputError(f"--metric must be euclidean or precomputed; got {metric!r}.")
-    if by_stage and (hold_preparation or metric == "precomputed"):
-        raise InputError("--by-stage needs a preparation that is found again.")
-    asked = _Audit(
-        parse_counts(clusters), parse_amounts(delete), measure, how, checkpoint, by_stage,
-        metric == "precomputed",
-    )  # fmt: skip
-    names = _check_methods(methods, measure, asked.by_distance)
+    console = Console("audit", display, table_on_stdout=asked.out == "-" and not display.json)
+    asked.check()
+    ks, names = parse_counts(asked.clusters), asked.names
     check_seed(how.seed)
-    check_outputs({"--out": (out, STREAM_ENDINGS)}, force=force, inputs=(data,))
-    if full and sample is not None:
-        raise InputError("give --full or --sample, not both.")
-    if checkpoint is not None and Path(checkpoint).is_file():
-        raise InputError(f"--checkpoint {checkpoint} is a file; expected a folder.")
-    most = None if full else SAMPLE_ROWS if sample is None else sample
-    if asked.by_distance:
-        found = _read_distances(data, read, column, most, how.seed, console)
-    else:
-        dataset = read_dataset(data, read, column, console)
-        chosen = _choose_rows(dataset.rows, most, how.seed, console)
-        again = None if hold_preparation else partial(dataset.prepare_again, chosen)
-        described = dataset.preparation.to_json()
-        found = _Measured(dataset.rows[chosen], int(dataset.used.size), described, again)
+    check_outputs({"--out": (asked.out, STREAM_ENDINGS)}, force=asked.force, inputs=(data,))
+    found = _read(data, read, column, asked, how.seed, console)
     rows = found.rows
     _check_quadratic(rows.shape[0], names)
-    check_counts(asked.ks, rows.shape[0])
+    check_counts(ks, rows.shape[0])
     records: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     with (
@@ -179,26 +188,34 @@ def audit(
         for number, name in enumerate(names, start=1):
             part = shown.part(f"{name} ({number} of {len(names)})")
             try:
-                records += _measure(name, found, asked, part)
+                records += _measure(name, found, asked, how, part)
             except (RuntimeError, MemoryError) as error:
                 failed[name] = str(error) or "not enough memory"
             shown.advance()
     _relate_costs(records, rows, asked.by_distance)
-    _show(records, failed, found, asked, out, console)
+    measured = {"trials": how.trials, "repeats": how.repeats, "seed": how.seed}
+    _show(measured, records, failed, found, asked, console)
 
 
-def _check_methods(text: str, measure: str, by_distance: bool) -> tuple[str, ...]:
-    if measure not in _MEASURES:
-        raise InputError(f"--measure must be one of {', '.join(_MEASURES)}; got {measure!r}.")
-    known = [name for name in METHODS if METHODS[name].by_distance or not by_distance]
-    if not text:
-        return tuple(name for name in _DEFAULT if name in known)
-    names = parse_names("--methods", text)
-    for name in names:
-        if name not in known:
-            needs = " of distances" if by_distance and name in METHODS else ""
-            raise InputError(f"--methods{needs} must be some of {', '.join(known)}; got {name!r}.")
-    return names
+def _read(
+    data: str,
+    read: ReadOptions,
+    column: ColumnOptions,
+    asked: AuditOptions,
+    seed: int,
+    console: Console,
+) -> _Measured:
+    """Read the rows that are measured, or the distances between them."""
+    most = None if asked.full else asked.sample or SAMPLE_ROWS
+    if asked.by_distance:
+        distances = read_distances(data, read, column, console)
+        chosen = _choose_rows(distances, most, seed, console)
+        return _Measured(distances[chosen][:, chosen], distances.shape[0])
+    dataset = read_dataset(data, read, column, console)
+    chosen = _choose_rows(dataset.rows, most, seed, console)
+    again = None if asked.hold_preparation else partial(dataset.prepare_again, chosen)
+    described = dataset.preparation.to_json()
+    return _Measured(dataset.rows[chosen], int(dataset.used.size), described, again)
 
 
 def _choose_rows(
@@ -216,31 +233,6 @@ def _choose_rows(
     return keyed_sample(rows, sample, seed, "audit")
 
 
-def _read_distances(
-    data: str,
-    read: ReadOptions,
-    column: ColumnOptions,
-    sample: int | None,
-    seed: int,
-    console: Console,
-) -> _Measured:
-    """Read a table of the distances between its rows."""
-    import numpy as np
-
-    from holdfast.parameters import check_distances
-    from holdfast.tables.dataset import take_distances
-    from holdfast.tables.read import read_table
-
-    with console.progress(f"reading {data}") as progress:
-        table = read_table(
-            data, read.text, exact=(column.id,), notify=console.notice, progress=progress
-        )
-    with input_errors():
-        rows = check_distances(take_distances(table, column.choice()), square=True)
-    chosen = _choose_rows(rows, sample, seed, console)
-    return _Measured(rows[np.ix_(chosen, chosen)], rows.shape[0])
-
-
 def _check_quadratic(n_rows: int, names: tuple[str, ...]) -> None:
     quadratic = [name for name in names if METHODS[name].quadratic]
     if quadratic and n_rows > _MOST_QUADRATIC:
@@ -251,7 +243,11 @@ def _check_quadratic(n_rows: int, names: tuple[str, ...]) -> None:
 
 
 def _measure(
-    name: str, found: _Measured, asked: _Audit, progress: ProgressOption
+    name: str,
+    found: _Measured,
+    asked: AuditOptions,
+    how: MeasureOptions,
+    progress: ProgressOption,
 ) -> list[dict[str, Any]]:
     """Measure one method: a record for each number of removed rows and of clusters."""
     import numpy as np
@@ -263,14 +259,16 @@ def _measure(
         method.by_distance() if asked.by_distance and method.by_distance else method.build()
     )
     if found.prepare is None:
-        result = _measure_movement(name, clusterer, found.rows, asked, progress)
+        result = _measure_movement(name, clusterer, found.rows, asked, how, progress)
     else:
         numbers = np.arange(found.rows.shape[0])[:, None]
-        result = _measure_movement(name, found.prepare(clusterer), numbers, asked, progress)
+        result = _measure_movement(name, found.prepare(clusterer), numbers, asked, how, progress)
     held = None
     if asked.by_stage:
-        held = _measure_movement(f"{name}, held", clusterer, found.rows, asked, progress).mean
-    costs = mean_cost(clusterer, found.rows, n_clusters=asked.ks, seeds=result.seeds)
+        held = _measure_movement(f"{name}, held", clusterer, found.rows, asked, how, progress).mean
+    costs = mean_cost(
+        clusterer, found.rows, n_clusters=parse_counts(asked.clusters), seeds=result.seeds
+    )
     interval = result.interval()
     return [
         {
@@ -291,16 +289,21 @@ def _measure(
 
 
 def _measure_movement(
-    name: str, clusterer: Any, X: "NDArray[Any]", asked: _Audit, progress: ProgressOption
+    name: str,
+    clusterer: Any,
+    X: "NDArray[Any]",
+    asked: AuditOptions,
+    how: MeasureOptions,
+    progress: ProgressOption,
 ) -> "SensitivityResult":
     from holdfast import average_sensitivity
 
     folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
     with input_errors():
         result = average_sensitivity(
-            clusterer, X, n_clusters=asked.ks, delete=asked.delete, trials=asked.how.trials,
-            repeats=asked.how.repeats, measure=asked.measure, n_jobs=asked.how.jobs,
-            random_state=asked.how.seed, progress=progress, checkpoint=folder,
+            clusterer, X, n_clusters=parse_counts(asked.clusters), delete=parse_amounts(asked.delete),
+            trials=how.trials, repeats=how.repeats, measure=asked.measure, n_jobs=how.jobs,
+            random_state=how.seed, progress=progress, checkpoint=folder,
         )  # fmt: skip
     if not result.complete:
         kept = "" if folder is None else " The same command continues from its checkpoint."
@@ -328,14 +331,14 @@ def _relate_costs(
 
 
 def _show(
+    measured: dict[str, Any],
     records: list[dict[str, Any]],
     failed: dict[str, str],
     found: _Measured,
-    asked: _Audit,
-    out: str | None,
+    asked: AuditOptions,
     console: Console,
 ) -> None:
-    deletes = list(dict.fromkeys(r["delete"] for r in records))  # as they were asked for
+    out, deletes = asked.out, list(dict.fromkeys(r["delete"] for r in records))  # as asked for
     records.sort(key=lambda r: (r["k"], deletes.index(r["delete"]), r["mean"]))
     if records and out is not None and not (out == "-" and console.display.json):
         import pyarrow as pa
@@ -344,20 +347,10 @@ def _show(
 
         write_table(out, pa.Table.from_pylist(records))
     if console.display.json:
-        console.show_json(
-            {
-                "n_rows": found.n_rows,
-                "n_used": found.rows.shape[0],
-                "preparation": found.preparation,
-                "measure": asked.measure,
-                "trials": asked.how.trials,
-                "repeats": asked.how.repeats,
-                "seed": asked.how.seed,
-                "results": records,
-                "failed": failed,
-                "files": {"out": None if out == "-" else out},
-            }
-        )
+        rows = {"n_rows": found.n_rows, "n_used": found.rows.shape[0]}
+        record = {**rows, "preparation": found.preparation, "measure": asked.measure, **measured}
+        files = {"out": None if out == "-" else out}
+        console.show_json({**record, "results": records, "failed": failed, "files": files})
     elif records:
         form = "{:.1%}" if asked.measure == "moved_fraction" else "{:.4g}"
         held = ["held"] if asked.by_stage else []

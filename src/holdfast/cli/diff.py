@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast._machine.progress import Progress, ProgressOption
-from holdfast.cli.console import Console
-from holdfast.cli.errors import InputError
+from holdfast.cli.console import Console, InputError
 from holdfast.cli.inputs import check_cuts, load_model, table_of
 from holdfast.cli.options import (
     DisplayOptions,

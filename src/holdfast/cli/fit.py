@@ -1,26 +1,16 @@
 """``holdfast fit``: a table -> labels, and a model for later."""
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.console import Console
+from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.cut import append_labels, describe_cuts, describe_profile, show_labels
-from holdfast.cli.errors import InputError, input_errors
-from holdfast.cli.inputs import (
-    load_model,
-    read_dataset,
-    save_model,
-    show_preparation,
-    table_of,
-)
+from holdfast.cli.inputs import limit_counts, load_model, read_dataset, save_model, table_of
 from holdfast.cli.options import (
     CLUSTERS,
-    COLUMNS,
     EPSILON,
     METHOD,
     METRIC,
-    OUTPUT,
     SEED,
     Append,
     Chunked,
@@ -37,14 +27,11 @@ from holdfast.cli.options import (
     parse_counts,
     parse_epsilon,
 )
-from holdfast.cli.predict import check_parts, label_parts, prepare_parts_like
-from holdfast.tables.errors import ignore
+from holdfast.cli.parts import FitJob, SaveOptions, fit_parts
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.tables.dataset import Dataset
-    from holdfast.tables.preparation import Preparation
-    from holdfast.tables.read import DataTable
 
 __all__ = ["EXAMPLES", "fit"]
 
@@ -101,26 +88,6 @@ def _says_the_same(name: str, value: Any, before: Any) -> bool:
     return bool(value == before)
 
 
-@dataclass(frozen=True)
-class SaveOptions:
-    """What a fit writes besides labels."""
-
-    model: str | None = option(
-        None, "--model FILE", "Save the fit, for predict, cut, update, diff and --like.", OUTPUT
-    )
-    no_rows: bool = option(False, "--no-rows", "Leave the rows out of the model file.", OUTPUT)
-    linkage: str | None = option(
-        None, "--linkage FILE.npy", "Write the hierarchy as a SciPy linkage matrix.", OUTPUT
-    )
-    like: str | None = option(
-        None,
-        "--like MODEL",
-        "Repeat everything of that model: columns, scales, method, numbers of clusters, "
-        "seed and ids.",
-        COLUMNS,
-    )
-
-
 def fit(
     data: DataFile,
     read: ReadOptions,
@@ -157,10 +124,10 @@ def fit(
     estimator = _build_estimator(ks, chosen, whole=bool(save.model or save.linkage))
     if like is not None and column.id is None:
         column = replace(column, id=table_of(like).id_name)
-    job = _Job(data, read, column, weights, like, save, output.out, append, console)
+    job = FitJob(data, read, column, weights, like, save, output.out, append)
     announce_compiling(str(chosen.method), console)
     if chunked:
-        _fit_parts(estimator, job, ks)
+        fit_parts(estimator, job, ks, console)
         return
     dataset = read_dataset(
         data, read, column, console, weights=weights, like=like, keep_written=append
@@ -173,22 +140,7 @@ def fit(
     ):
         estimator.set_params(n_clusters=max(ks), verbose=progress)
         estimator.fit(dataset.rows, sample_weight=dataset.weight)
-    _write(estimator, dataset, ks, job)
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What is fitted, and what becomes of it."""
-
-    data: str
-    read: ReadOptions
-    column: ColumnOptions
-    weights: str | None
-    like: "HierarchicalKMedian | None"
-    save: SaveOptions
-    out: str
-    append: bool
-    console: Console
+    _write(estimator, dataset, ks, job, console)
 
 
 def _load_like(path: str, column: ColumnOptions) -> "HierarchicalKMedian":
@@ -206,35 +158,6 @@ def _load_like(path: str, column: ColumnOptions) -> "HierarchicalKMedian":
             "one of the two."
         )
     return load_model(path)
-
-
-def limit_counts(
-    ks: tuple[int, ...], parts: "Iterable[Dataset]", console: Console
-) -> tuple[int, ...]:
-    """Ask for no more clusters than there are distinct rows, and say so."""
-    import numpy as np
-
-    most, n_rows = max(ks), 0
-    found: Any = None
-    for part in parts:
-        counted = part.rows if part.weight is None else part.rows[part.weight > 0.0]
-        start = 0
-        while start < counted.shape[0]:  # the first few rows suffice, as a rule
-            block = counted[start : start + 4 * most]
-            found = np.unique(block if found is None else np.vstack((found, block)), axis=0)
-            start, n_rows = start + 4 * most, n_rows + block.shape[0]
-            if found.shape[0] >= most:
-                return ks
-    distinct = 0 if found is None else int(found.shape[0])
-    if distinct == 0:
-        return ks  # the fit says what is wrong
-    limited = tuple(sorted({min(k, distinct) for k in ks}))
-    too_many = [str(k) for k in ks if k > distinct]
-    console.notice(
-        f"{distinct:,} of the {n_rows:,} rows are distinct, so there are at most {distinct:,} "
-        f"clusters: {distinct:,} instead of {', '.join(too_many)}."
-    )
-    return limited
 
 
 def announce_compiling(method: str, console: Console) -> None:
@@ -282,7 +205,11 @@ def _build_estimator(
 
 
 def _write(
-    estimator: "HierarchicalKMedian", dataset: "Dataset", ks: tuple[int, ...], job: _Job
+    estimator: "HierarchicalKMedian",
+    dataset: "Dataset",
+    ks: tuple[int, ...],
+    job: FitJob,
+    console: Console,
 ) -> None:
     """Write files first, then print: a closed pipe must not cost anybody a file."""
     import numpy as np
@@ -290,8 +217,7 @@ def _write(
     from holdfast.storage.model import TableRecord
     from holdfast.tables.write import build_label_table, write_file
 
-    save, console = job.save, job.console
-    hierarchy = estimator.hierarchy_
+    save, hierarchy = job.save, estimator.hierarchy_
     labels = {k: hierarchy.cut(k) for k in ks}
     table = build_label_table(
         dataset.id_name, dataset.ids, dataset.used, labels, hierarchy.center_indices
@@ -324,116 +250,3 @@ def _write(
         "profile": describe_profile(dataset, labels[ks[0]], ks[0]),
     }
     show_labels(console, record, table, job.out, {"model": save.model, "linkage": save.linkage})
-
-
-def _fit_parts(estimator: "HierarchicalKMedian", job: _Job, ks: tuple[int, ...]) -> None:
-    """Fit a file in parts, and write labels as a stream."""
-    import numpy as np
-
-    from holdfast.storage.model import TableRecord
-    from holdfast.tables.read import find_kinds
-
-    data, column, weights, save = job.data, job.column, job.weights, job.save
-    out, console = job.out, job.console
-    check_parts(data, out)
-    if save.linkage:
-        raise InputError("--linkage does not go with --chunked.")
-    kinds = find_kinds(data, job.read.text, notify=console.notice)
-    preparation = _prepare_parts(job, kinds)
-    columns = None
-    if job.like is None and not job.append:
-        others = (name for name in (column.id, weights) if name is not None)
-        columns = (*(source.name for source in preparation.sources), *others)
-
-    def prepare(progress: Any, what: str) -> "Iterator[Dataset]":
-        return prepare_parts_like(
-            data, job.read.text, preparation, console, progress, what,
-            id=column.id, weights=weights, columns=columns, kinds=kinds, keep_written=job.append,
-        )  # fmt: skip
-
-    ks = limit_counts(ks, prepare(False, ""), console)
-    estimator.set_params(n_clusters=max(ks))
-    _fit_chunks(estimator, prepare, job)
-    capped = estimator._held.extent is not None
-    if capped:
-        console.notice(
-            f"{len(estimator.rows_):,} cells of the grid stand for the distinct rows; see "
-            "docs/changing_data.md."
-        )
-    with console.progress(f"writing {out}") as progress:
-        parts = prepare(progress, f"writing {out}")
-        n_rows, n_used = label_parts(estimator.hierarchy_, ks, parts, out, append=job.append)
-    if save.model is not None:
-        used = np.ones(len(estimator.rows_), dtype=np.bool_)
-        estimator.table_ = TableRecord(preparation, column.id, None, used, ks)
-        save_model(estimator, save.model, include_rows=not (save.no_rows or capped))
-    record = {
-        "n_rows": n_rows,
-        "n_used": n_used,
-        "n_distinct": len(estimator.rows_),
-        "capped": capped,
-        "files": {"out": out, "model": save.model},
-    }
-    if console.display.json:
-        console.show_json(record)
-    else:
-        console.show_line(f"labeled {n_rows:,} rows: {out}")
-
-
-def _fit_chunks(
-    estimator: "HierarchicalKMedian",
-    prepare: "Callable[[Any, str], Iterator[Dataset]]",
-    job: _Job,
-) -> None:
-    from holdfast.chunks import fit_chunks
-    from holdfast.tables.columns import DistinctIds
-
-    with job.console.progress(f"reading {job.data}") as progress, input_errors():
-
-        def read_rows() -> Iterator[Any]:
-            distinct = DistinctIds()
-            for part in prepare(progress, f"reading {job.data}"):
-                distinct.see(part.ids)
-                yield part.rows if job.weights is None else (part.rows, part.weight)
-            distinct.check(job.data, job.column.id)
-            if callable(progress):
-                progress("clustering", 0.0, None)
-
-        fit_chunks(estimator.set_params(verbose=progress), read_rows)
-
-
-def _prepare_parts(job: _Job, kinds: dict[str, str]) -> "Preparation":
-    from holdfast._machine.progress import Progress
-    from holdfast.tables.dataset import find_preparation
-    from holdfast.tables.read import read_parts
-
-    if job.like is not None:
-        return table_of(job.like).preparation
-    data, column, console = job.data, job.column, job.console
-    with (
-        console.progress(f"measuring columns of {data}") as progress,
-        Progress(progress, 1.0, "", f"measuring columns of {data}") as shown,
-    ):
-
-        def open_parts(columns: tuple[str, ...] | None) -> "Iterator[DataTable]":
-            notify = ignore if columns else console.notice
-            for part in read_parts(
-                data,
-                job.read.text,
-                columns=columns,
-                exact=(column.id,),
-                kinds=kinds,
-                notify=notify,
-            ):
-                yield part
-                shown.advance(part.fraction_read - shown.done)
-
-        preparation, treatments = find_preparation(
-            open_parts,
-            column.choice(job.weights),
-            scale="core" if column.standardize else None,
-            missing=column.missing,
-            notify=console.notice,
-        )
-    show_preparation(preparation, treatments, console)
-    return preparation

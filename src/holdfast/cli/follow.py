@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.console import Console
+from holdfast.cli.console import BindingBudget, Console, InputError, input_errors
 from holdfast.cli.cut import describe_costs, name_labels, show_labels
-from holdfast.cli.errors import BindingBudget, InputError, input_errors
 from holdfast.cli.inputs import (
     hold_model,
     load_model,
@@ -143,11 +142,7 @@ def follow(
         if keep.to is not None and not how.dry_run:
             save_model(today, keep.to)
     if how.dry_run:
-        record = _describe(today)
-        if display.json:
-            console.show_json({"dry_run": True, **record})
-        else:
-            _show_summary(console, today, record)
+        _show_dry_run(console, today)
     else:
         _show(console, today, dataset, output.out, keep, series)
     report = today.follow_
@@ -287,6 +282,14 @@ def _describe(today: "HierarchicalKMedian") -> dict[str, Any]:
 
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
+
+
+def _show_dry_run(console: Console, today: "HierarchicalKMedian") -> None:
+    record = _describe(today)
+    if console.display.json:
+        console.show_json({"dry_run": True, **record})
+    else:
+        _show_summary(console, today, record)
 
 
 def _show_summary(console: Console, today: "HierarchicalKMedian", record: dict[str, Any]) -> None:

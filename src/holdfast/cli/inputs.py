@@ -1,16 +1,18 @@
 """Model files and tables as commands read them; what is wrong with them is wrong input."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.files import file_state, hold_file
-from holdfast.cli.console import Console
-from holdfast.cli.errors import InputError
+from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.options import ColumnOptions, ReadOptions
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.storage.model import TableRecord
     from holdfast.tables.dataset import Dataset
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.tables.summary import Treatment
 
 __all__ = [
-    "check_cuts", "choose_id", "hold_model", "load_model", "prepare_as", "read_dataset", "read_file",
+    "check_cuts", "choose_id", "hold_model", "limit_counts", "load_model", "prepare_as", "read_dataset", "read_distances", "read_file",
     "save_model", "show_preparation", "table_of",
 ]  # fmt: skip
 
@@ -183,6 +185,18 @@ def read_dataset(
     return dataset
 
 
+def read_distances(
+    path: str, read: ReadOptions, column: ColumnOptions, console: Console
+) -> "NDArray[np.float64]":
+    """Read a table of the distances between its rows."""
+    from holdfast.parameters import check_distances
+    from holdfast.tables.dataset import take_distances
+
+    table = read_file(path, read, console, exact=(column.id,))
+    with input_errors():
+        return check_distances(take_distances(table, column.choice()), square=True)
+
+
 def show_preparation(
     preparation: "Preparation",
     treatments: "tuple[Treatment, ...]",
@@ -204,3 +218,32 @@ def show_preparation(
     if len(treatments) > len(shown):
         lines.append([f"and {len(treatments) - len(shown):,} more", "", ""])
     console.show_table(["column", "kind", "what is done with it"], lines, notice=True)
+
+
+def limit_counts(
+    ks: tuple[int, ...], parts: "Iterable[Dataset]", console: Console
+) -> tuple[int, ...]:
+    """Ask for no more clusters than there are distinct rows, and say so."""
+    import numpy as np
+
+    most, n_rows = max(ks), 0
+    found: Any = None
+    for part in parts:
+        counted = part.rows if part.weight is None else part.rows[part.weight > 0.0]
+        start = 0
+        while start < counted.shape[0]:  # the first few rows suffice, as a rule
+            block = counted[start : start + 4 * most]
+            found = np.unique(block if found is None else np.vstack((found, block)), axis=0)
+            start, n_rows = start + 4 * most, n_rows + block.shape[0]
+            if found.shape[0] >= most:
+                return ks
+    distinct = 0 if found is None else int(found.shape[0])
+    if distinct == 0:
+        return ks  # the fit says what is wrong
+    limited = tuple(sorted({min(k, distinct) for k in ks}))
+    too_many = [str(k) for k in ks if k > distinct]
+    console.notice(
+        f"{distinct:,} of the {n_rows:,} rows are distinct, so there are at most {distinct:,} "
+        f"clusters: {distinct:,} instead of {', '.join(too_many)}."
+    )
+    return limited

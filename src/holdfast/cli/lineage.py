@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.console import Console
-from holdfast.cli.errors import InputError, input_errors
+from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.options import (
     DisplayOptions,
     Force,

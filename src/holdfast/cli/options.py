@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from holdfast.cli.errors import InputError
+from holdfast.cli.console import InputError
 
 if TYPE_CHECKING:
     from holdfast.tables.columns import ColumnChoice
@@ -116,6 +116,12 @@ class ReportMeasureOptions(MeasureOptions):
     trials: int = option(15, "--trials", "Perturbed tables per number.", min=2)
     repeats: int = option(4, "--repeats", "Seeds per random method.", min=1)
     full: Full = False
+
+    @property
+    def measuring(self) -> dict[str, Any]:
+        """The same for `build_report`."""
+        how = {"trials": self.trials, "repeats": self.repeats, "full": self.full}
+        return {**how, "n_jobs": self.jobs, "random_state": self.seed}
 
 
 @dataclass(frozen=True)

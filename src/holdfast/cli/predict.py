@@ -1,12 +1,11 @@
 """``holdfast predict``: a model and new rows -> labels."""
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from holdfast._machine.progress import ProgressOption
 from holdfast.cli.console import Console
 from holdfast.cli.cut import append_labels, name_labels, show_labels
-from holdfast.cli.errors import InputError
 from holdfast.cli.inputs import (
     check_cuts,
     choose_id,
@@ -27,6 +26,7 @@ from holdfast.cli.options import (
     option,
     parse_counts,
 )
+from holdfast.cli.parts import Parts, show_parts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,18 +34,12 @@ if TYPE_CHECKING:
 
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.hierarchy import Hierarchy
-    from holdfast.storage.model import TableRecord
     from holdfast.tables.dataset import Dataset
-    from holdfast.tables.preparation import Preparation
-    from holdfast.tables.read import TextFormat
 
 __all__ = [
     "EXAMPLES",
-    "check_parts",
-    "label_parts",
     "predict",
     "predict_cuts",
-    "prepare_parts_like",
 ]
 
 EXAMPLES = (
@@ -84,10 +78,11 @@ def predict(
     ks = source.cuts if asked is None else asked
     check_cuts(fitted, ks, model)
     if chunked:
-        check_parts(data, output.out)
-        _predict_parts(
-            fitted.hierarchy_, source, data, read.text, id, output.out, ks, append, console
-        )
+        parts = Parts.of(data, read, output.out, console, keep_written=append)
+        id = choose_id(id, source, parts.first())
+        parts = replace(parts, preparation=source.preparation, id=id)
+        record = parts.write_labels(fitted.hierarchy_, ks, output.out, console)
+        show_parts(record, {"out": output.out}, console)
         return
     table = read_file(data, read, console, exact=(id, source.id_name), keep_written=append)
     dataset = prepare_as(table, fitted, console, id=id)
@@ -137,108 +132,3 @@ def predict_cuts(
                 labels[block] = hierarchy.predict(rows[block], k)
                 shown.advance(labels[block].size)
     return found
-
-
-def _predict_parts(
-    hierarchy: "Hierarchy",
-    source: "TableRecord",
-    data: str,
-    text: "TextFormat",
-    id: str | None,
-    out: str,
-    ks: tuple[int, ...],
-    append: bool,
-    console: Console,
-) -> None:
-    from holdfast.tables.read import find_kinds, read_parts
-
-    kinds = find_kinds(data, text, notify=console.notice)
-    first = next(read_parts(data, text, kinds=kinds), None)
-    if first is None:
-        raise InputError(f"{data} has no rows; expected at least one.")
-    id = choose_id(id, source, first)
-    with console.progress(f"writing {out}") as progress:
-        parts = prepare_parts_like(
-            data, text, source.preparation, console, progress, f"writing {out}",
-            id=id, kinds=kinds, keep_written=append,
-        )  # fmt: skip
-        n_rows, n_used = label_parts(hierarchy, ks, parts, out, append=append)
-    record = {"n_rows": n_rows, "n_used": n_used, "files": {"out": out}}
-    if console.display.json:
-        console.show_json(record)
-    else:
-        console.show_line(f"labeled {n_rows:,} rows: {out}")
-
-
-def check_parts(data: str, out: str) -> None:
-    """Refuse what cannot be read or written in parts."""
-    from pathlib import Path
-
-    from holdfast.tables.write import STREAM_ENDINGS
-
-    if data == "-":
-        raise InputError("--chunked reads a file, not standard input.")
-    if Path(out).suffix.lower() not in STREAM_ENDINGS:
-        raise InputError(
-            f"--chunked needs an --out that ends in one of {', '.join(STREAM_ENDINGS)}; got {out}."
-        )
-
-
-def prepare_parts_like(
-    data: str,
-    text: "TextFormat",
-    preparation: "Preparation",
-    console: Console,
-    progress: ProgressOption,
-    what: str,
-    *,
-    id: str | None = None,
-    weights: str | None = None,
-    columns: tuple[str, ...] | None = None,
-    kinds: dict[str, str] | None = None,
-    keep_written: bool = False,
-) -> "Iterator[Dataset]":
-    """Read a file in parts, all columns or some, each part prepared as for the fit."""
-    from holdfast._machine.progress import Progress
-    from holdfast.tables.dataset import prepare_like
-    from holdfast.tables.errors import ignore
-    from holdfast.tables.read import read_parts
-
-    notify = console.notice
-    with Progress(progress, 1.0, "", what) as shown:
-        for part in read_parts(
-            data, text, columns=columns, exact=(id,), kinds=kinds, keep_written=keep_written
-        ):
-            yield prepare_like(part, preparation, id_name=id, weights=weights, notify=notify)
-            shown.advance(part.fraction_read - shown.done)
-            notify = ignore
-
-
-def label_parts(
-    hierarchy: "Hierarchy",
-    ks: tuple[int, ...],
-    parts: "Iterable[Dataset]",
-    out: str,
-    append: bool = False,
-) -> tuple[int, int]:
-    """Write labels as a stream; return the number of rows, and of those that have labels."""
-    from holdfast.tables.write import build_label_table, write_parts
-
-    locators = {k: hierarchy.locator.first(k) for k in ks}
-    counts = [0, 0]
-
-    def label() -> Iterator[Any]:
-        for part in parts:
-            counts[0] += part.used.size
-            counts[1] += part.rows.shape[0]
-            labels = {
-                k: name_labels(hierarchy, k, locator.finest(part.rows))
-                for k, locator in locators.items()
-            }
-            found = build_label_table(
-                part.id_name, part.ids, part.used, labels, first_row=part.first_row
-            )
-            yield append_labels(part.table, found) if append else found
-
-    write_parts(out, label())
-    return counts[0], counts[1]

@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.console import Console
-from holdfast.cli.errors import input_errors
+from holdfast.cli.console import Console, input_errors
 from holdfast.cli.inputs import read_dataset
 from holdfast.cli.options import (
     DELETE,
@@ -73,20 +72,16 @@ def report(
     console = Console("report", display)
     check_seed(how.seed)
     check_method(method)
+    estimator_options = {"method": method, "epsilon": parse_epsilon(epsilon)}
     options: dict[str, Any] = {
         "n_clusters": clusters,
         "methods": None if methods is None else parse_names("--methods", methods),
         "delete": parse_amounts(delete),
-        "trials": how.trials,
-        "repeats": how.repeats,
-        "full": how.full,
         "rows": not no_rows,
         "title": title or Path(data).name,
         "command": _describe_command(sys.argv[1:]),
-        "n_jobs": how.jobs,
-        "random_state": how.seed,
+        **how.measuring,
     }
-    estimator_options = {"method": method, "epsilon": parse_epsilon(epsilon)}
     check_outputs({"--out": (out, (".html", ".htm"))}, force=force, inputs=(data,))
     with console.remember() as notices:
         dataset = read_dataset(data, read, column, console)
@@ -94,11 +89,7 @@ def report(
     page = _build(dataset, options, estimator_options, console)
     html = page.to_html().encode()
     write_file(out, lambda file: file.write(html))
-    if display.json:
-        console.show_json({"report": page.to_dict(), "files": {"out": out}})
-    else:
-        _show_verdict(page.to_dict()["verdict"], console)
-        console.notice(f"wrote {out}")
+    _show(page.to_dict(), out, console)
 
 
 def _describe_command(arguments: list[str]) -> str:
@@ -136,13 +127,18 @@ def _build(
         )
 
 
-def _show_verdict(verdict: dict[str, Any], console: Console) -> None:
+def _show(page: dict[str, Any], out: str, console: Console) -> None:
+    if console.display.json:
+        console.show_json({"report": page, "files": {"out": out}})
+        return
+    verdict = page["verdict"]
     console.show_line(verdict["headline"])
     console.show_line(verdict["sentence"])
     if verdict["better"] is not None:
         console.show_line(verdict["better"]["text"])
         if verdict["better"]["command"] is not None:
             console.show_line(f"  {verdict['better']['command']}")
+    console.notice(f"wrote {out}")
 
 
 def _describe_preparation(dataset: "Dataset", notices: list[str]) -> list[str]:

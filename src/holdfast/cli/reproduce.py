@@ -1,7 +1,6 @@
 """``holdfast reproduce``: the paper's experiments, from configuration to verdicts."""
 
-from holdfast.cli.console import Console
-from holdfast.cli.errors import input_errors
+from holdfast.cli.console import Console, input_errors
 from holdfast.cli.options import (
     DisplayOptions,
     Jobs,

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.progress import Progress
-from holdfast.cli.console import Console
-from holdfast.cli.errors import IncompleteResult, InputError, input_errors
+from holdfast.cli.console import Console, IncompleteResult, InputError, input_errors
 from holdfast.cli.inputs import read_dataset
 from holdfast.cli.options import (
     ColumnOptions,

@@ -4,9 +4,8 @@ import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.console import Console
+from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.diff import compare_models, show_differences
-from holdfast.cli.errors import InputError, input_errors
 from holdfast.cli.inputs import (
     hold_model,
     load_model,

@@ -1,0 +1,245 @@
+"""Files larger than memory: read, prepared, fitted and labeled in parts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast._machine.progress import Progress, ProgressOption
+from holdfast.cli.console import Console, InputError, input_errors
+from holdfast.cli.cut import append_labels, name_labels
+from holdfast.cli.inputs import limit_counts, save_model, show_preparation, table_of
+from holdfast.cli.options import COLUMNS, OUTPUT, ColumnOptions, ReadOptions, option
+from holdfast.tables.errors import ignore
+
+if TYPE_CHECKING:
+    from holdfast.estimator import HierarchicalKMedian
+    from holdfast.hierarchy import Hierarchy
+    from holdfast.tables.dataset import Dataset
+    from holdfast.tables.preparation import Preparation
+    from holdfast.tables.read import DataTable, TextFormat
+
+__all__ = ["FitJob", "Parts", "SaveOptions", "fit_parts", "show_parts"]
+
+
+@dataclass(frozen=True)
+class SaveOptions:
+    """What a fit writes besides labels."""
+
+    model: str | None = option(
+        None, "--model FILE", "Save the fit, for predict, cut, update, diff and --like.", OUTPUT
+    )
+    no_rows: bool = option(False, "--no-rows", "Leave the rows out of the model file.", OUTPUT)
+    linkage: str | None = option(
+        None, "--linkage FILE.npy", "Write the hierarchy as a SciPy linkage matrix.", OUTPUT
+    )
+    like: str | None = option(
+        None,
+        "--like MODEL",
+        "Repeat everything of that model: columns, scales, method, numbers of clusters, "
+        "seed and ids.",
+        COLUMNS,
+    )
+
+
+@dataclass(frozen=True)
+class FitJob:
+    """What is fitted, and what becomes of it."""
+
+    data: str
+    read: ReadOptions
+    column: ColumnOptions
+    weights: str | None
+    like: "HierarchicalKMedian | None"
+    save: SaveOptions
+    out: str
+    append: bool
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A file that is read in parts, each prepared as for the fit.
+
+    Attributes
+    ----------
+    path : str
+    text : TextFormat
+    kinds : dict of str to str
+        The kinds of its columns, which no part could tell alone.
+    keep_written : bool
+        Whether labels are appended to the columns as they are written.
+    preparation : Preparation or None
+    id, weights : str or None
+    columns : tuple of str or None
+        The columns to read; None reads all.
+    """
+
+    path: str
+    text: "TextFormat"
+    kinds: dict[str, str]
+    keep_written: bool
+    preparation: "Preparation | None" = None
+    id: str | None = None
+    weights: str | None = None
+    columns: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(
+        cls, path: str, read: ReadOptions, out: str, console: Console, *, keep_written: bool
+    ) -> "Parts":
+        """Open a file; refuse what cannot be read or written in parts."""
+        from holdfast.tables.read import find_kinds
+        from holdfast.tables.write import STREAM_ENDINGS
+
+        if path == "-":
+            raise InputError("--chunked reads a file, not standard input.")
+        if Path(out).suffix.lower() not in STREAM_ENDINGS:
+            raise InputError(
+                f"--chunked needs an --out that ends in one of {', '.join(STREAM_ENDINGS)}; got "
+                f"{out}."
+            )
+        kinds = find_kinds(path, read.text, notify=console.notice)
+        return cls(path, read.text, kinds, keep_written)
+
+    def read(self, **options: Any) -> "Iterator[DataTable]":
+        """Read the file as it is."""
+        from holdfast.tables.read import read_parts
+
+        return read_parts(self.path, self.text, exact=(self.id,), kinds=self.kinds, **options)
+
+    def first(self) -> "DataTable":
+        """Read the first part."""
+        found = next(self.read(), None)
+        if found is None:
+            raise InputError(f"{self.path} has no rows; expected at least one.")
+        return found
+
+    def prepare(
+        self, console: Console, progress: ProgressOption = False, what: str = ""
+    ) -> "Iterator[Dataset]":
+        """Read and prepare the parts."""
+        from holdfast.tables.dataset import prepare_like
+
+        assert self.preparation is not None
+        notify = console.notice
+        with Progress(progress, 1.0, "", what) as shown:
+            for part in self.read(columns=self.columns, keep_written=self.keep_written):
+                yield prepare_like(
+                    part, self.preparation, id_name=self.id, weights=self.weights, notify=notify
+                )
+                shown.advance(part.fraction_read - shown.done)
+                notify = ignore
+
+    def write_labels(
+        self, hierarchy: "Hierarchy", ks: tuple[int, ...], out: str, console: Console
+    ) -> dict[str, int]:
+        """Write labels as a stream; return the number of rows, and of those that have labels."""
+        from holdfast.tables.write import build_label_table, write_parts
+
+        locators = {k: hierarchy.locator.first(k) for k in ks}
+        counts = {"n_rows": 0, "n_used": 0}
+
+        def label(progress: ProgressOption) -> Iterator[Any]:
+            for part in self.prepare(console, progress, f"writing {out}"):
+                counts["n_rows"] += part.used.size
+                counts["n_used"] += part.rows.shape[0]
+                labels = {
+                    k: name_labels(hierarchy, k, locator.finest(part.rows))
+                    for k, locator in locators.items()
+                }
+                found = build_label_table(
+                    part.id_name, part.ids, part.used, labels, first_row=part.first_row
+                )
+                yield append_labels(part.table, found) if self.keep_written else found
+
+        with console.progress(f"writing {out}") as progress:
+            write_parts(out, label(progress))
+        return counts
+
+
+def show_parts(record: dict[str, Any], files: dict[str, str | None], console: Console) -> None:
+    """Print what was labeled."""
+    if console.display.json:
+        console.show_json({**record, "files": files})
+    else:
+        console.show_line(f"labeled {record['n_rows']:,} rows: {files['out']}")
+
+
+def fit_parts(
+    estimator: "HierarchicalKMedian", job: FitJob, ks: tuple[int, ...], console: Console
+) -> None:
+    """Fit a file in parts, and write labels as a stream."""
+    import numpy as np
+
+    from holdfast.storage.model import TableRecord
+
+    save, out, id, weights = job.save, job.out, job.column.id, job.weights
+    parts = Parts.of(job.data, job.read, out, console, keep_written=job.append)
+    if save.linkage:
+        raise InputError("--linkage does not go with --chunked.")
+    parts = replace(parts, id=id, weights=weights)
+    if job.like is not None:
+        preparation = table_of(job.like).preparation
+    else:
+        preparation = _find_preparation(parts, job, console)
+        if not job.append:
+            names = [source.name for source in preparation.sources]
+            names += [name for name in (id, weights) if name is not None]
+            parts = replace(parts, columns=tuple(names))
+    parts = replace(parts, preparation=preparation)
+    ks = limit_counts(ks, parts.prepare(console), console)
+    _fit(estimator.set_params(n_clusters=max(ks)), parts, console)
+    capped = estimator._held.extent is not None
+    if capped:
+        console.notice(
+            f"{len(estimator.rows_):,} cells of the grid stand for the distinct rows; see "
+            "docs/changing_data.md."
+        )
+    counts = parts.write_labels(estimator.hierarchy_, ks, out, console)
+    if save.model is not None:
+        used = np.ones(len(estimator.rows_), dtype=np.bool_)
+        estimator.table_ = TableRecord(preparation, id, None, used, ks)
+        save_model(estimator, save.model, include_rows=not (save.no_rows or capped))
+    record = {**counts, "n_distinct": len(estimator.rows_), "capped": capped}
+    show_parts(record, {"out": out, "model": save.model}, console)
+
+
+def _fit(estimator: "HierarchicalKMedian", parts: Parts, console: Console) -> None:
+    from holdfast.chunks import fit_chunks
+    from holdfast.tables.columns import DistinctIds
+
+    what = f"reading {parts.path}"
+    with console.progress(what) as progress, input_errors():
+
+        def read_rows() -> Iterator[Any]:
+            distinct = DistinctIds()
+            for part in parts.prepare(console, progress, what):
+                distinct.see(part.ids)
+                yield part.rows if parts.weights is None else (part.rows, part.weight)
+            distinct.check(parts.path, parts.id)
+            if callable(progress):
+                progress("clustering", 0.0, None)
+
+        fit_chunks(estimator.set_params(verbose=progress), read_rows)
+
+
+def _find_preparation(parts: Parts, job: FitJob, console: Console) -> "Preparation":
+    from holdfast.tables.dataset import find_preparation
+
+    column, what = job.column, f"measuring columns of {parts.path}"
+    with console.progress(what) as progress, Progress(progress, 1.0, "", what) as shown:
+
+        def open_parts(columns: tuple[str, ...] | None) -> "Iterator[DataTable]":
+            for part in parts.read(columns=columns, notify=ignore if columns else console.notice):
+                yield part
+                shown.advance(part.fraction_read - shown.done)
+
+        preparation, treatments = find_preparation(
+            open_parts,
+            column.choice(job.weights),
+            scale="core" if column.standardize else None,
+            missing=column.missing,
+            notify=console.notice,
+        )
+    show_preparation(preparation, treatments, console)
+    return preparation
