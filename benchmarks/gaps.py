@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scales import load
 
 from holdfast import HierarchicalKMedian, clustering_distance
-from holdfast.tables.scales import Distinct, find_scale
+from holdfast.tables.summary import Distinct, find_scale
 
 Array = NDArray[np.float64]
 K = 4

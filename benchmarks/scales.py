@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn import datasets
 
 from holdfast import HierarchicalKMedian, clustering_distance
-from holdfast.tables.scales import Distinct, core_deviation, find_scale
+from holdfast.tables.summary import Distinct, core_deviation, find_scale
 from holdfast_paper.datasets import load_dataset
 
 Array = NDArray[np.float64]

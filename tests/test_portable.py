@@ -28,7 +28,7 @@ ALLOWED = {
     "hierarchy/cost.py": "sums up the costs of given centers and labels",
     "report/choosing.py": "standard error of a difference, for a sentence",
     "report/verdict.py": "standard error of a difference, for a sentence",
-    "stability/consensus.py": "counts of pairs: exact",
+    "stability/display.py": "counts of pairs: exact",
     "stability/measures.py": "products of integer counts: exact; entropies, for a table",
     "stability/perturb.py": "noise that a test of stability adds to the rows",
     "stability/result.py": "standard errors",

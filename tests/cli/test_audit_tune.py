@@ -12,7 +12,7 @@ import holdfast as library
 from holdfast import cli, clusterers
 from holdfast.cli import audit as audit_command
 from holdfast.clusterers import METHODS
-from holdfast.tables.scales import Distinct, find_scale
+from holdfast.tables.summary import Distinct, find_scale
 
 FAST = ("--columns", "height,width", "--trials", 4, "--repeats", 2, "--jobs", 1)
 

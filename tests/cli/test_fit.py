@@ -11,7 +11,7 @@ import pytest
 from scipy.cluster.hierarchy import is_valid_linkage
 
 from holdfast import HierarchicalKMedian, k_median_cost, load
-from holdfast.tables.scales import Distinct, find_scale
+from holdfast.tables.summary import Distinct, find_scale
 
 USE = ("--id", "id", "--columns", "height,width")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holdfast import HierarchicalKMedian, membership
-from holdfast.stability.membership import _calibrate, _Refits
+from holdfast.stability.inspection import _calibrate, _Refits
 from holdfast.stability.perturb import Delete
 from holdfast_paper import draws
 

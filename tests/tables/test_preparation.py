@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from holdfast.tables import scales as tables_scales
+from holdfast.tables import summary as tables_summary
 from holdfast.tables.preparation import Preparation
-from holdfast.tables.scales import Distinct, core_deviation, find_scale, median
+from holdfast.tables.summary import Distinct, core_deviation, find_scale, median
 from holdfast_paper.draws import normal, scales
 
 
@@ -74,7 +74,7 @@ def test_a_constant_column_has_no_scale():
 @pytest.mark.parametrize("most", [64, 1 << 20])
 @pytest.mark.parametrize("ends", [[], [1], [64, 65, 66], [350], [0, 699]])
 def test_neither_parts_nor_order_change_a_bit(monkeypatch, most, ends):
-    monkeypatch.setattr(tables_scales, "MOST_VALUES", most)
+    monkeypatch.setattr(tables_summary, "MOST_VALUES", most)
     random = np.random.RandomState(3)
     column = random.randint(-999, 1000, size=700) * 1e-3 + 7.0
     column[random.randint(0, 700, size=30)] = np.nan

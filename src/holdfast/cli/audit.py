@@ -211,9 +211,11 @@ def _read(
         distances = read_distances(data, read, column, console)
         chosen = _choose_rows(distances, most, seed, console)
         return _Measured(distances[chosen][:, chosen], distances.shape[0])
+    from holdfast.tables.preparer import prepare_again
+
     dataset = read_dataset(data, read, column, console)
     chosen = _choose_rows(dataset.rows, most, seed, console)
-    again = None if asked.hold_preparation else partial(dataset.prepare_again, chosen)
+    again = None if asked.hold_preparation else partial(prepare_again, dataset, chosen)
     described = dataset.preparation.to_json()
     return _Measured(dataset.rows[chosen], int(dataset.used.size), described, again)
 

@@ -3,7 +3,8 @@
 Data flow: arguments -> `plan` (what to fit, validated, keyed) -> `trials` (`perturb`, fit, cut,
 compare by the one matching of `measures`), which `run` spreads over processes and stores in
 checkpoints -> `result` (means, errors, tables; pictures by `display`). `sensitivity` is that flow;
-`inspection` (rows, clusters), `membership` (how sure each row is) and `selection` (number of clusters, epsilon) ask it other questions.
+`inspection` (rows, clusters, how sure each row is) and `selection` (number of clusters, epsilon) ask
+it other questions.
 `deletions` gives all single deletions of the tree method without refits. `match` compares two given
 clusterings.
 """
@@ -12,11 +13,11 @@ from holdfast.stability.inspection import (
     ClusterStability,
     RowInfluence,
     cluster_stability,
+    membership,
     row_influence,
 )
 from holdfast.stability.match import match_labels
 from holdfast.stability.measures import MEASURES, clustering_distance
-from holdfast.stability.membership import membership
 from holdfast.stability.perturb import Add, Bootstrap, Delete, Jitter, Perturbation, Replace
 from holdfast.stability.result import SensitivityResult
 from holdfast.stability.selection import EpsilonSearch, Suggestion, suggest_k, tune_epsilon

@@ -21,8 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from holdfast.stability.consensus import Consensus, find_consensus
-from holdfast.stability.display import draw_sensitivity, format_value, html_table
+from holdfast.stability.display import (
+    Consensus,
+    draw_sensitivity,
+    find_consensus,
+    format_value,
+    html_table,
+)
 from holdfast.stability.measures import check_measure, floor_of, value_of
 from holdfast.stability.trials import Failure
 

@@ -1,7 +1,7 @@
 """Tables -> prepared rows with their ids and weights, whole or in parts."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +26,7 @@ from holdfast.tables.summary import Treatment, count_columns, settle
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Dataset", "PreparingClusterer", "find_preparation", "prepare_like", "prepare_table"]
-__all__ += ["take_distances"]
+__all__ = ["Dataset", "find_preparation", "prepare_like", "prepare_table", "take_distances"]
 
 _AT_FIT = "Leave those rows out with `drop_missing`, or fill the gaps with `impute='median'`."
 _AT_PREDICT = (
@@ -78,84 +77,11 @@ class Dataset:
         """Number of the first row in the file."""
         return self.table.first_row
 
-    def prepare_again(self, rows: NDArray[np.int64], clusterer: Any) -> "PreparingClusterer":
-        """Return a clusterer that prepares the used rows with these numbers in every fit.
-
-        The choice of columns and their kinds stays; scales, levels, fills and marks are found again.
-        """
-        sources, names = self.preparation.sources, {}
-        for kind in ("category", "date"):
-            names[kind] = tuple(source.name for source in sources if source.kind == kind)
-        choice = ColumnChoice(
-            categories=names["category"],
-            dates=names["date"],
-            logs=tuple(source.name for source in sources if source.log),
-            cycles=next((source.cycles for source in sources if source.cycles), ()),
-        )
-        data = self.table.data.select([source.name for source in sources])
-        table = replace(self.table, data=data.take(np.flatnonzero(self.used)[rows]))
-        scale = None if self.preparation.scale is None else "core"
-        return PreparingClusterer(clusterer, table, choice, self.preparation.missing, scale)
-
     def check_ids(self) -> None:
         """Refuse ids that occur twice."""
         distinct = DistinctIds()
         distinct.see(self.ids)
         distinct.check(self.table.source, self.id_name)
-
-
-@dataclass(frozen=True, eq=False)
-class PreparingClusterer:
-    """A clusterer that prepares the rows of a table again in every fit: scales, levels and fills.
-
-    Attributes
-    ----------
-    clusterer : Clusterer
-        Of `holdfast.clusterers`.
-    table : DataTable
-        Rows are given by their numbers in it.
-    choice : ColumnChoice
-    missing : {"error", "drop", "median", "indicate"}
-    scale : {"core", "range"} or None
-    """
-
-    clusterer: Any
-    table: DataTable
-    choice: ColumnChoice
-    missing: Missing
-    scale: str | None
-    _last: dict[bytes, NDArray[np.float64]] = field(default_factory=dict, compare=False)
-
-    @property
-    def name(self) -> str:
-        """Name in tables and figures."""
-        return str(self.clusterer.name)
-
-    @property
-    def randomized(self) -> bool:
-        """Whether the seed matters."""
-        return bool(self.clusterer.randomized)
-
-    @property
-    def hierarchical(self) -> bool:
-        """Whether one fit serves every k."""
-        return bool(self.clusterer.hierarchical)
-
-    def fit(self, X: NDArray[Any], seed: int) -> Any:
-        """Prepare the rows with the numbers in the only column of `X`, and cluster them."""
-        return self.clusterer.fit(self.prepare(X[:, 0]), seed)
-
-    def prepare(self, numbers: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Prepare some rows; the last ones are remembered, since several seeds fit them."""
-        key = numbers.tobytes()
-        if key not in self._last:
-            part = replace(self.table, data=self.table.data.take(numbers))
-            found, _ = find_preparation(
-                lambda names: iter([part]), self.choice, missing=self.missing, scale=self.scale
-            )
-            self._last.clear()
-            self._last[key] = prepare_like(part, found, at_fit=True).rows
-        return self._last[key]
 
 
 def take_distances(table: DataTable, choice: ColumnChoice) -> NDArray[np.float64]:

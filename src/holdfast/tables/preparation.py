@@ -93,14 +93,6 @@ class Preparation:
         """The columns of the table, also where they are the prepared ones."""
         return self.inputs or tuple(Input(name) for name in self.columns)
 
-    @property
-    def measured(self) -> tuple[int, ...]:
-        """Which prepared columns have a scale that was measured: numbers, not levels or marks."""
-        starts = np.cumsum([0, *(len(source.features) for source in self.sources)]).tolist()
-        fixed = ("category", "boolean")
-        kinds = zip(starts[:-1], self.sources, strict=True)
-        return tuple(at for at, source in kinds if self.scale and source.kind not in fixed)
-
     def apply(self, values: Rows) -> Rows:
         """Fill and scale.
 

@@ -23,8 +23,15 @@ from holdfast.tables.errors import (
     ignore,
     list_names,
 )
-from holdfast.tables.guess import GuessedTypes, convert_text
-from holdfast.tables.text import TextFormat, choose_names, read_text, settle_format, stream_text
+from holdfast.tables.text import (
+    GuessedTypes,
+    TextFormat,
+    choose_names,
+    convert_text,
+    read_text,
+    settle_format,
+    stream_text,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
