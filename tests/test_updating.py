@@ -13,7 +13,7 @@ from models import build_model
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from holdfast import HierarchicalKMedian
+from holdfast import HierarchicalKMedian, load
 
 RNG = np.random.RandomState(3)
 ROWS = RNG.standard_normal((60, 2)).round(1) + 5.0 * (np.arange(60) % 3)[:, None]
@@ -348,3 +348,105 @@ def test_names_of_columns_are_kept_and_checked():
     distinct = np.unique(ROWS[10:], axis=0, return_counts=True)
     expected = HierarchicalKMedian(3, method="tree").fit(distinct[0], sample_weight=distinct[1])
     np.testing.assert_array_equal(model.forget(frame[:10]).labels_, expected.labels_)
+
+
+# With ids
+
+
+NAMES = np.array([f"row {i}" for i in range(60)], dtype=object)
+
+
+def check_named(model: HierarchicalKMedian, ids: np.ndarray) -> None:
+    """Equal to a fit on the remaining rows, with their ids."""
+    place = {name: i for i, name in enumerate(NAMES)}
+    left = ROWS[[place[name] for name in ids]]
+    np.testing.assert_array_equal(model.ids_, ids)
+    np.testing.assert_array_equal(model.rows_, left)
+    check_same(model, clone(model).fit(left, ids=ids))
+
+
+@pytest.mark.parametrize("name", ["tree", "euclidean", "refined"])
+def test_ids_survive_updates(name, tmp_path):
+    model = build_model(3, **CONFIGURATIONS[name]).fit(ROWS[:40], ids=NAMES[:40])
+    model.partial_fit(ROWS[40:50], ids=NAMES[40:50])
+    check_named(model, NAMES[:50])
+    model.forget(ids=NAMES[5:20])
+    left = np.concatenate((NAMES[:5], NAMES[20:50]))
+    check_named(model, left)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    check_named(loaded, left)
+    loaded.partial_fit(pd.DataFrame(ROWS[50:], index=NAMES[50:]))
+    check_named(loaded, np.concatenate((left, NAMES[50:])))
+    loaded.forget(pd.DataFrame(ROWS[50:] + 9.0, index=NAMES[50:]))  # known by the index alone
+    check_named(loaded, left)
+
+
+def test_ids_survive_updates_and_following():
+    model = HierarchicalKMedian(3, max_centers=6).fit(ROWS[:40], ids=NAMES[:40])
+    model = model.follow(ROWS[:50], ids=NAMES[:50]).forget(ids=NAMES[:5])
+    assert model.hierarchy_.naming is None  # an update is a fit: names begin again
+    after = model.follow(ROWS[10:], ids=NAMES[10:])
+    assert (after.follow_.n_survivors, after.follow_.n_new, after.follow_.n_left) == (40, 10, 5)
+    assert set(after.moves_["id"].tolist()) <= set(NAMES[10:50].tolist())
+
+
+def test_rows_that_were_never_fitted_begin_with_ids():
+    model = HierarchicalKMedian(3, random_state=4).partial_fit(ROWS[:30], ids=np.arange(30))
+    model.partial_fit(ROWS[30:], ids=np.arange(30, 60))
+    assert model.ids_.tolist() == list(range(60))
+    check_same(model, HierarchicalKMedian(3, random_state=4).fit(ROWS))
+
+
+def test_weights_of_rows_with_ids():
+    model = HierarchicalKMedian(3).fit(ROWS[:40], ids=NAMES[:40])
+    model.partial_fit(ROWS[40:], sample_weight=np.full(20, 0.5), ids=NAMES[40:])
+    model.forget(ids=NAMES[:10])
+    weight = np.repeat([1.0, 0.5], [30, 20])
+    np.testing.assert_array_equal(model.row_weights_, weight)
+    check_same(model, HierarchicalKMedian(3).fit(ROWS[10:], sample_weight=weight))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m.partial_fit(ROWS[:2], ids=["x", "x"]), "ids must be unique; got 'x' 2 times"),
+        (lambda m: m.partial_fit(ROWS[:2], ids=["x", "row 3"]), "got 'row 3', which is"),
+        (lambda m: m.partial_fit(ROWS[:2]), "This model has ids, so X needs ids too; got none"),
+        (lambda m: m.partial_fit(ROWS[:2], ids=[1, 2]), "ids must be strings like those of the"),
+        (lambda m: m.partial_fit(ROWS[:2], ids=["x"]), r"one id per row, shape \(2,\); got \(1,\)"),
+        (lambda m: m.partial_fit(ROWS[:2], ids=["x", None]), "none missing; got NoneType and str"),
+        (lambda m: m.forget(ids=["row 3", "x"]), "got 'x', which is not"),
+        (lambda m: m.forget(ids=["row 3", "row 3"]), "ids must be unique; got 'row 3' 2 times"),
+        (lambda m: m.forget(ROWS[:2]), "This model has ids, so X needs ids too; got none"),
+        (lambda m: m.forget(), "forget needs the rows to remove"),
+        (lambda m: m.forget(ids=["row 3"], sample_weight=[1]), "removed as a whole"),
+    ],
+)
+def test_bad_ids_change_nothing(change, message):
+    model = HierarchicalKMedian(3).fit(ROWS[:40], ids=NAMES[:40])
+    with pytest.raises(ValueError, match=message):
+        change(model)
+    check_named(model, NAMES[:40])
+
+
+def test_rows_with_ids_that_were_changed_in_place_are_found_out():
+    rows = ROWS[:40].copy()
+    model = HierarchicalKMedian(3).fit(rows, ids=NAMES[:40])
+    rows[0] += 1.0
+    with pytest.raises(ValueError, match="X was changed in place after fit"):
+        model.forget(ids=NAMES[:1])
+
+
+def test_a_model_without_ids_takes_none():
+    model = HierarchicalKMedian(3).fit(ROWS[:40])
+    for change in (model.partial_fit, model.forget):
+        with pytest.raises(ValueError, match="This model has no ids"):
+            change(ROWS[:2], ids=NAMES[:2])
+
+
+def test_all_rows_can_be_removed_by_their_ids():
+    model = HierarchicalKMedian(3).fit(ROWS[:4], ids=NAMES[:4]).forget(ids=NAMES[:4])
+    with pytest.raises(NotFittedError, match="All rows were removed"):
+        _ = model.labels_
+    assert model.partial_fit(ROWS[:5], ids=NAMES[:5]).labels_.size == 5

@@ -1,7 +1,6 @@
 """``holdfast update``: a model and rows to add or remove -> the model of the remaining rows."""
 
 import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.console import Console, InputError, input_errors
@@ -91,9 +90,10 @@ def _apply(
     with console.progress("clustering the remaining rows") as progress, input_errors():
         after: HierarchicalKMedian = copy.copy(before).set_params(verbose=progress)
         if before.ids_ is not None and all(table.ids is not None for table in tables):
-            return _apply_by_id(before, after, added, removed)
+            return _apply_by_id(after, added, removed)
         if before.ids_ is not None:
             console.notice("rows are found by their values, for lack of ids; the ids are dropped.")
+            after._drop_ids()
         if added is not None:
             after.partial_fit(added.values)
         if removed is not None:
@@ -103,45 +103,24 @@ def _apply(
 
 
 def _apply_by_id(
-    before: "HierarchicalKMedian",
     after: "HierarchicalKMedian",
     added: "Dataset | None",
     removed: "Dataset | None",
 ) -> "HierarchicalKMedian":
-    """Fit the remaining rows; where rows are added and removed in one update, removing is first."""
-    import numpy as np
-    from sklearn.base import clone
+    """Remove rows, then add rows; those whose ids are there are replaced."""
+    from holdfast.rows.ids import find_ids
 
-    from holdfast.rows.ids import check_ids, find_ids
-
-    ids, rows, weight = before.ids_, before.rows_, before.row_weights_
-    assert ids is not None
     if removed is not None:
-        gone = _ids_of(removed)
-        absent = gone[find_ids(gone, ids) < 0]
-        if absent.size:
-            raise InputError(
-                f"{absent.size:,} rows to remove are not in the model, such as {absent[0]}."
-            )
-        stay = find_ids(ids, gone) < 0
-        ids, rows, weight = ids[stay], rows[stay], weight[stay]
+        after.forget(ids=_ids_of(removed))
     if added is not None:
-        new = check_ids(None, _ids_of(added), added.rows.shape[0])
-        assert new is not None
-        if ids.size and new.dtype.kind != ids.dtype.kind:
-            raise InputError(
-                "the ids of the rows to add are not of the kind of those of the model."
-            )
-        stay = find_ids(ids, new) < 0
-        ids = np.concatenate((ids[stay], new))
-        rows = np.concatenate((rows[stay], added.rows))
-        weight = np.concatenate((weight[stay], np.ones(new.size)))
-    fitted: HierarchicalKMedian = clone(after)
-    table = table_of(before)
-    fitted.fit(rows, sample_weight=None if (weight == 1.0).all() else weight, ids=ids)
-    fitted.table_ = replace(table, ids=ids, used=np.ones(ids.size, dtype=np.bool_))
-    fitted.set_params(verbose=False)
-    return fitted
+        new, known = _ids_of(added), after.ids_
+        assert known is not None
+        if new.dtype.kind == known.dtype.kind:  # otherwise partial_fit says what is wrong
+            after.forget(ids=known[find_ids(known, new) >= 0])
+        after.partial_fit(added.values, ids=new)
+    _ = after.hierarchy_
+    after.set_params(verbose=False)
+    return after
 
 
 def _ids_of(dataset: "Dataset") -> Any:

@@ -19,9 +19,10 @@ from holdfast._machine.parallel import lock_of
 from holdfast.estimator.sparse import SparseRows, check_sparse, refuse_sparse
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy
-from holdfast.parameters import check_choices, check_distances
+from holdfast.parameters import check_choices, check_distances, check_weight
 from holdfast.pipeline import cluster_rows
 from holdfast.rows.capped import Cap, CappedSketch
+from holdfast.rows.ids import check_ids, find_ids
 from holdfast.rows.log import RowLog
 from holdfast.rows.sketch import Sketch
 from holdfast.storage.model import ModelRecord, TableRecord
@@ -105,42 +106,58 @@ class ChangingRows:
 
     @available_if(_has_features)  # type: ignore[untyped-decorator]  # sklearn is untyped
     def partial_fit(
-        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
     ) -> Self:
         """Add rows.
 
         The result equals a fit on all rows. It is computed on the next use. The cost of an update
-        depends on the added rows only. An update uses the current parameters and the seed of the
-        first fit.
+        depends on the added rows only; with ids, the rows are copied. An update uses the current
+        parameters and the seed of the first fit. Ids are kept. As in any fit, the clusters are
+        named by their labels; `follow` keeps lasting names.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : Ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            Integers of at least 0.
+            Integers of at least 0; with ids, non-negative numbers.
+        ids : array-like of shape (n_samples,), default=None
+            Ids of the rows, for a model with ids or without rows. None of them may be in the model.
+            For a model with ids, None takes the index of a DataFrame.
 
         Returns
         -------
         self
         """
-        return self._change(X, sample_weight, adding=True)
+        return self._change(X, sample_weight, ids, adding=True)
 
     @available_if(_has_features)  # type: ignore[untyped-decorator]  # sklearn is untyped
-    def forget(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def forget(
+        self,
+        X: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+    ) -> Self:
         """Remove rows.
 
         The result equals a fit on the remaining rows. It is computed on the next use. Removing c
-        of n rows takes O(c log n) time. With ``method="means"``, the first removal after `fit` also
-        sorts all rows.
+        of n rows takes O(c log n) time; with ids, the rows are copied. With ``method="means"``, the
+        first removal after `fit` also sorts all rows. Ids are kept, names as in `partial_fit`.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), default=None
             Every row must be present at least as often as it is listed. Otherwise an error names
-            the missing rows and nothing changes.
+            the missing rows and nothing changes. For a model with ids, only the index of a
+            DataFrame is looked at.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row is removed. Integers of at least 0.
+        ids : array-like of shape (n_samples,), default=None
+            The rows to remove, for a model with ids. All of them must be in the model.
 
         Returns
         -------
@@ -150,14 +167,17 @@ class ChangingRows:
             raise NotFittedError(
                 "This HierarchicalKMedian has no rows to forget. Call fit or partial_fit first."
             )
-        return self._change(X, sample_weight, adding=False)
+        if X is None and ids is None:
+            raise ValueError("forget needs the rows to remove: X, or ids for a model with ids.")
+        return self._change(X, sample_weight, ids, adding=False)
 
     @property
     def rows_(self) -> Any:
         """The rows that `labels_` and `center_indices_` refer to; shape (n_rows, n_features).
 
         After `fit`, the given rows in their order. After an update, the distinct remaining rows,
-        sorted by the first column, then the second, and so on.
+        sorted by the first column, then the second, and so on; with ids, the remaining rows in
+        their order, then those that were added.
         """
         return self._held_rows()[0]
 
@@ -282,29 +302,113 @@ class ChangingRows:
                 "Fit it again, or save it with include_rows=True."
             )
 
-    def _change(self, X: ArrayLike, sample_weight: ArrayLike | None, *, adding: bool) -> Self:
+    def _change(
+        self,
+        X: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        ids: ArrayLike | None,
+        *,
+        adding: bool,
+    ) -> Self:
         with lock_of(self):
             before = dict(vars(self))
             try:
-                self._change_rows(X, sample_weight, adding=adding)
+                if not self._has_ids(ids):
+                    self._change_rows(X, sample_weight, adding=adding)
+                elif adding:
+                    self._add_named(X, sample_weight, ids)
+                else:
+                    self._remove_named(X, sample_weight, ids)
             except BaseException:
                 self.__dict__ = before  # as if nothing had happened
                 raise
         return self
 
-    def _change_rows(self, X: ArrayLike, sample_weight: ArrayLike | None, *, adding: bool) -> None:
+    def _drop_ids(self) -> None:
+        """From now on, rows are known by their values."""
+        self._ids: NDArray[Any] | None = None
+        if getattr(self, "table_", None) is not None:
+            self.table_ = replace(self.table_, ids=None)  # type: ignore[type-var]
+
+    def _has_ids(self, ids: ArrayLike | None) -> bool:
+        """Whether rows are known by their ids; an error if ids are given and they are not."""
+        if not self.__sklearn_is_fitted__():
+            return ids is not None
+        self._check_held()
+        model: Any = self
+        if model.ids_ is None and ids is not None:
+            raise ValueError(
+                "This model has no ids, so rows cannot be added or removed by theirs. Fit with ids, "
+                "or pass none."
+            )
+        if model.ids_ is not None and isinstance(self._held, RowLog):
+            self._held.check_unchanged()
+        return model.ids_ is not None
+
+    def _change_rows(self, X: Any, sample_weight: ArrayLike | None, *, adding: bool) -> None:
+        """Add or remove rows that are known by their values."""
         first = not self.__sklearn_is_fitted__()
         rows = self._check_rows(X, reset=first)
         refuse_sparse("partial_fit" if adding else "forget", rows)
         recipe: Any = clone(self)
         check_choices(recipe, rows if adding else rows[:0])
-        if not first:
-            self._check_held()
         held = RowLog() if first else self._held
         sketch = Sketch.from_rows(rows, sample_weight)
         held = held.add(sketch) if adding else held.remove(sketch)
         seed = seed_from(self.random_state) if first else self.seed_
         hold_rows(self, held, recipe, seed)
+
+    def _add_named(self, X: Any, sample_weight: ArrayLike | None, ids: ArrayLike | None) -> None:
+        """Add rows that are known by their ids."""
+        model: Any = self
+        first = not self.__sklearn_is_fitted__()
+        rows = self._check_rows(X, reset=first)
+        refuse_sparse("partial_fit with ids", rows)
+        weight = check_weight(sample_weight, rows.shape[0])
+        weight = np.ones(rows.shape[0]) if weight is None else weight
+        own: Any = check_ids(None, ids, rows.shape[0])
+        if not first:
+            own = model._ids_of(X, ids, rows.shape[0])
+            known, (held, mass) = model.ids_, self._held_rows()
+            again = np.flatnonzero(find_ids(own, known) >= 0)
+            if again.size:
+                raise ValueError(
+                    f"ids of rows to add must not be in the model; got {own[again[0]]!r}, which is "
+                    f"({again.size} such ids). Remove these rows first with forget(ids=...)."
+                )
+            own, weight = np.concatenate((known, own)), np.concatenate((mass, weight))
+            rows = np.concatenate((held, rows))
+        self._hold_named(rows, weight, own, seed_from(self.random_state) if first else self.seed_)
+
+    def _remove_named(self, X: Any, sample_weight: ArrayLike | None, ids: ArrayLike | None) -> None:
+        """Remove rows that are known by their ids."""
+        if sample_weight is not None:
+            raise ValueError("Rows with ids are removed as a whole; expected no sample_weight.")
+        model: Any = self
+        known, (rows, weight) = model.ids_, self._held_rows()
+        refuse_sparse("forget", rows)
+        gone = model._ids_of(X, ids, np.shape(X if ids is None else ids)[0])
+        absent = np.flatnonzero(find_ids(gone, known) < 0)
+        if absent.size:
+            raise ValueError(
+                f"ids of rows to remove must be in the model; got {gone[absent[0]]!r}, which is not "
+                f"({absent.size} such ids). Nothing was removed."
+            )
+        stay = find_ids(known, gone) < 0
+        self._hold_named(rows[stay], weight[stay], known[stay], self.seed_)
+
+    def _hold_named(
+        self, rows: Any, weight: NDArray[np.float64], ids: NDArray[Any], seed: int
+    ) -> None:
+        recipe: Any = clone(self)
+        check_choices(recipe, rows)
+        held = RowLog.from_fit(rows, None if (weight == 1.0).all() else weight)
+        hold_rows(self, held, recipe, seed)
+        model: Any = self
+        model._ids = ids
+        if getattr(self, "table_", None) is not None:
+            used = np.ones(ids.size, dtype=np.bool_)
+            model.table_ = replace(model.table_, ids=ids, used=used)
 
 
 def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:
@@ -318,7 +422,7 @@ def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:
         An unfitted clone with the parameters to use.
     seed : int
     """
-    for name in (*RESULTS, *FOLLOWED):  # equal rows are one now, so they have no ids
+    for name in (*RESULTS, *FOLLOWED):  # equal rows become one, which has no id
         vars(model).pop(name, None)
     table = getattr(model, "table_", None)
     if table is not None:

@@ -107,7 +107,7 @@ def normal_ids(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind == "O":
         kinds = {str if issubclass(kind, str) else Integral if _is_integer(kind) else kind
                  for kind in set(map(type, array.tolist()))}  # fmt: skip
-        if kinds == {str}:
+        if kinds <= {str}:
             return array
         if kinds == {Integral}:
             return array.astype(np.int64)
