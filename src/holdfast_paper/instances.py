@@ -108,7 +108,7 @@ def make_growing_line(n_rows: int, *, n_features: int = 8, random_state: Any = 0
 def make_clnss_instance(
     group_size: int, *, noise: float = 0.01, random_state: Any = 0
 ) -> BoxedRows:
-    """Three equal groups and two single rows between which CLNSS without a shift wavers.
+    """Three equal groups and two single rows between which CLNSS without a shift changes its choice.
 
     The instance of [LHBP25]_, Lemma 4.2, as its experiments use it: rows (0, 0) and (15.5, 0),
     then groups at (5, 5), (9, 9) and (9, 3) with normal noise, in the cube [0, 16)^2. The first

@@ -25,7 +25,7 @@ _EQUAL = 1e-12  # fractions that differ by rounding only
 
 
 class NotMeasured(LookupError):
-    """The records that a claim speaks of are not there."""
+    """The records that a claim is about are missing."""
 
 
 @dataclass(frozen=True)

@@ -361,7 +361,7 @@ def _show(
         console.show_table(header, [_cells(record, form) for record in records])
         if asked.by_stage:
             console.show_line(
-                "held: moved with the preparation of the whole table; the rest is its."
+                "held: moved with the preparation of the whole table; the difference is due to preparing again."
             )
         console.show_line(
             "cost: sum of the distances to the best medoid of each cluster, in prepared units; of one: "

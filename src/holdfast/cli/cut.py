@@ -210,7 +210,7 @@ def _show_cuts(cuts: list[dict[str, Any]], console: Console) -> None:
         if cuts[0]["cost_of_one"] is not None:
             console.show_line(
                 f"k-median cost {cuts[0]['cost']:.4g} in prepared units, {cuts[0]['cost_of_one']:.0%} "
-                "of that of one cluster"
+                "of the cost of one cluster"
             )
         return
     rows = []

@@ -46,8 +46,7 @@ def explain(
         if "without its rows" not in str(error):
             raise InputError(str(error)) from None
         raise InputError(
-            f"{model} does not contain its rows, which rules are found on. Fit it again without "
-            "--no-rows."
+            f"{model} was saved without its rows (--no-rows), which rules are found from. Fit again."
         ) from None
     if display.json:
         console.show_json({"n_clusters": k, "rules": explanation.records()})

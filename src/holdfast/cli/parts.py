@@ -192,8 +192,8 @@ def fit_parts(
     capped = estimator._held.extent is not None
     if capped:
         console.notice(
-            f"{len(estimator.rows_):,} cells of the grid stand for the distinct rows; see "
-            "docs/changing_data.md."
+            f"there are too many distinct rows; {len(estimator.rows_):,} cells of the grid represent "
+            "them. See docs/changing_data.md."
         )
     counts = parts.write_labels(estimator.hierarchy_, ks, out, console)
     if save.model is not None:

@@ -92,7 +92,9 @@ def _apply(
         if before.ids_ is not None and all(table.ids is not None for table in tables):
             return _apply_by_id(after, added, removed)
         if before.ids_ is not None:
-            console.notice("rows are found by their values, for lack of ids; the ids are dropped.")
+            console.notice(
+                "not all tables have ids, so rows are found by their values; the ids are dropped."
+            )
             after._drop_ids()
         if added is not None:
             after.partial_fit(added.values)

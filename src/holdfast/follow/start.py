@@ -97,7 +97,7 @@ def start_from(
 def _refill(problem: Problem, levels: Levels, leaf: Numbers, slot: int) -> tuple[Levels, Numbers]:
     """Split a leaf; the part that leaves it takes the place of a leaf that has lost all its rows.
 
-    Clusters above the empty leaf that are empty too begin anew with that part.
+    Clusters above the empty leaf that are empty too start again with that part.
     """
     path, names = levels.path.copy(), levels.names.copy()
     ended = names[path[slot]]

@@ -60,7 +60,7 @@ def describe_follow(report: Any, events: Any, levels: Iterable[int] | None = Non
     events : ndarray
         As `HierarchicalKMedian.events_`.
     levels : iterable of int, default=None
-        The levels to speak of; None speaks of all.
+        The levels to describe; None describes all.
     """
     place = {int(k): j for j, k in enumerate(report.levels)}
     chosen = list(place if levels is None else levels)

@@ -224,7 +224,7 @@ def model_from_arrays(
 
 def _check_least(least: Any) -> float | None:
     if least is not None and not (type(least) is float and 0.0 <= least < math.inf):
-        raise ValueError("what a change must pay is not a finite, non-negative number")
+        raise ValueError("the price of a change is not a finite, non-negative number")
     return least
 
 

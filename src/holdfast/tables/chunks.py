@@ -95,7 +95,7 @@ class Source:
             import pyarrow  # noqa: F401
         except ImportError:
             raise ImportError(
-                f"Reading {path} needs pyarrow; install it by `pip install 'holdfast[cli]'`."
+                f"Reading {path} needs pyarrow; install it with `pip install 'holdfast[cli]'`."
             ) from None
         columns = self.columns
         if columns is not None and self.sample_weight is not None:

@@ -223,7 +223,7 @@ class DistinctIds:
             at = int(second.argmin())
             raise TableError(
                 f"column {show_name(name or '')} of {source} cannot be `id`: rows {first[at]:,} and "
-                f"{second[at]:,} (from 0) have the same; {count(int(same.sum()), 'row')} repeat an "
+                f"{second[at]:,} (from 0) have the same id; {count(int(same.sum()), 'row')} repeat an "
                 "id of an earlier row. Expected one id for each row."
             )
 
@@ -236,7 +236,9 @@ def take_weight(table: DataTable, name: str | None) -> NDArray[np.float64] | Non
     if find_kind(column) not in ("number", "boolean"):
         raise TableError(f"`weights`: column {show_name(name)} is not numeric ({column.type}).")
     if column.null_count:
-        raise TableError(f"`weights`: column {name} misses {count(column.null_count, 'value')}.")
+        raise TableError(
+            f"`weights`: column {name} has {count(column.null_count, 'missing value')}."
+        )
     weight = to_doubles(column)
     wrong = ~(np.isfinite(weight) & (weight >= 0.0))
     if wrong.any():

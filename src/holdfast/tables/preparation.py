@@ -146,7 +146,7 @@ class Preparation:
         fill = _numbers(record, "fill", len(columns))
         scale = _numbers(record, "scale", len(columns))
         if (fill is None) == (missing in ("median", "indicate")):
-            raise ValueError("the preparation must say what fills gaps if, and only if, they are")
+            raise ValueError("the preparation must have fill values if and only if gaps are filled")
         if scale is not None and min(scale) <= 0.0:
             raise ValueError("the scales of the preparation must be positive")
         inputs = _read_inputs(record.get("inputs"), len(columns))
@@ -181,7 +181,7 @@ def _read_inputs(record: Any, n_columns: int) -> tuple[Input, ...] | None:
             or not set(source.get("cycles", ())) <= set(_CYCLES)
             or len(set(source.get("levels", ()))) < len(source.get("levels", ()))
         ):
-            raise ValueError("the preparation has a column that is none it can know")
+            raise ValueError("the preparation has a column of an unknown kind")
         lists = {name: tuple(source.get(name, ())) for name in ("levels", "cycles")}
         found.append(Input(**{**source, **lists}))
     if len({source.name for source in found}) < len(found):

@@ -173,7 +173,7 @@ def to_table(X: Any) -> DataTable:
         import pyarrow as pa
     except ImportError:
         raise ImportError(
-            "Mixed tables need pyarrow; install it by `pip install 'holdfast[cli]'`."
+            "Mixed tables need pyarrow; install it with `pip install 'holdfast[cli]'`."
         ) from None
     if isinstance(X, DataTable):
         return X

@@ -455,7 +455,7 @@ def _load_array(load: Callable[[], Any], source: str) -> Any:
         array = load()
     except MemoryError:  # also of a shape that is a lie
         raise TableError(
-            f"{source} claims to hold more than memory can take. Check the file."
+            f"{source} describes an array larger than memory. Check the file."
         ) from None
     if array.ndim == 1:
         array = array[:, None]
