@@ -2,6 +2,7 @@
 
 import math
 import os
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from oracles import naive_means
 from holdfast import HierarchicalKMedian, k_median_cost, load
 from holdfast.centers import proposals
 from holdfast.centers.keyed_table import collect_table
+from holdfast.centers.margins import Margins
 from holdfast.centers.means import choose_means
 from holdfast.centers.proposals import Proposer
 
@@ -316,3 +318,59 @@ def test_the_first_clusters_are_found_as_among_all():
     hierarchy = HierarchicalKMedian(1).fit(X).hierarchy_
     for k in (1, 2, 7, hierarchy.n_centers):
         assert np.array_equal(hierarchy.locator.first(k).finest(X), hierarchy.predict(X, k))
+
+
+def look_again(monkeypatch, X, weight, spherical, doubts):
+    """Splits of a fit, and for each plane that moved how many members were looked at."""
+    seen, split = [], proposals.split_members
+
+    def counted(*given):
+        near, far, margin, side = given[9], given[10], given[15], given[14]
+        if near >= 0:
+            doubtful = (margin >= -near) & (margin <= far) | ((margin > 0) != side)
+            seen.append((margin.size, int(doubtful.sum())))
+        return split(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(proposals, "split_members", counted)
+        if doubts is not None:
+            patched.setattr(Margins, "doubts", lambda margins, plane: doubts)
+        return fit(X, weight, k=30, spherical=spherical), seen
+
+
+@pytest.mark.parametrize("spherical", [False, True])
+@pytest.mark.parametrize("family", ["normal", "repeats", "offset", "huge", "tiny"])
+def test_members_that_cannot_change_sides_are_not_looked_at(family, spherical, monkeypatch):
+    sample_few(monkeypatch, sample=200)
+    X = make_rows(family, 2, n=3000)
+    for weight in (None, 1.0 + np.arange(3000.0) % 3):
+        found, seen = look_again(monkeypatch, X, weight, spherical, None)
+        assert_equal(found, look_again(monkeypatch, X, weight, spherical, (-1, -1))[0])
+        members, looked_at = np.sum(seen, axis=0)
+        assert 0 < looked_at < 0.6 * members
+
+
+@pytest.mark.parametrize("d", [1, 3, 40])
+@pytest.mark.parametrize("scale", [0, -600, 600])
+def test_margins_leave_no_doubt_where_there_is_some(d, scale):
+    """Exact: beyond the doubtful margins, every row is on the side of the new plane it was on."""
+    rng = np.random.default_rng([d, scale + 600])
+    beyond = 0
+    for angle in (0.0, 2.0**-50, 2.0**-20, 0.001, 0.02):
+        X = np.ldexp(rng.integers(-(2**20), 2**20, size=(400, d)) / 2.0**20, scale)
+        reach = math.ldexp(math.sqrt(d) * 1.01, scale)
+        plane = np.array([np.ldexp(rng.random(d) / 8, scale), rng.random(d) - 0.5])
+        moved = plane + [np.ldexp(angle * rng.random(d), scale), angle * rng.random(d)]
+        margins = Margins(len(X), np.zeros(d), reach)
+        margins.start(plane)
+        along = ((X - plane[0]) * plane[1]).sum(axis=1)
+        margin = np.minimum(np.abs(along) * margins.rate, 126.0).astype(int) + 1
+        near, far = margins.doubts(moved)
+        point, normal = ([Fraction(x) for x in line] for line in moved)
+        for i in range(len(X)):
+            if margin[i] > (far if along[i] > 0.0 else near) >= 0:
+                place = [Fraction(x) for x in X[i]]
+                exact = sum((x - p) * n for x, p, n in zip(place, point, normal, strict=True))
+                assert (exact > 0) == (along[i] > 0.0)
+                beyond += 1
+    assert beyond > 500

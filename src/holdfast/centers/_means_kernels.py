@@ -21,6 +21,7 @@ from holdfast.centers._distance_kernels import in_units
 __all__ = [
     "locate_by_planes",
     "measure_sides",
+    "room_for",
     "score_directions",
     "settle_sample",
     "sides_of",
@@ -36,6 +37,11 @@ AHEAD = 12  # rows between the one that is read and the one that is requested
 HALF = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 ZERO = np.float32(0.0)
+
+
+def room_for(d: int) -> tuple[int, int]:
+    """Shape of the room that a block of members needs in `d` columns."""
+    return 2 + (d if d < FOLDED else 0), max(BLOCK, d)
 
 
 @inner_kernel
@@ -254,30 +260,100 @@ def to_directions(points):
 
 
 @inner_kernel
-def project_members(rows, flat, factor, members, start, stop, plane, terms, along):
-    """Inner products of ``rows[members] * factor - plane[0]`` with ``plane[1]``, from start to stop.
+def request_ahead(flat, members, p, d):
+    """Request the row of a member that will be read soon: its first and its last value."""
+    ahead = np.int64(members[min(p + AHEAD, members.size - 1)]) * d
+    prefetch(flat, ahead)
+    prefetch(flat, ahead + d - 1)
 
-    Terms are added column by column, or by halves where there are many.
-    """
-    d, last = rows.shape[1], members.size - 1
+
+@inner_kernel
+def gather_block(rows, flat, factor, members, start, stop, block):
+    """Copy the values of a block of members, column by column: in few columns."""
+    d = rows.shape[1]
+    if d < 5:
+        for j in range(d):
+            values, some = block[j], members[start:stop]
+            for p in range(some.size):
+                values[p] = rows[np.uint32(some[p]), j] * factor
+        return
     for p in range(start, stop):
-        ahead = np.int64(members[min(p + AHEAD, last)]) * d
-        prefetch(flat, ahead)
-        prefetch(flat, ahead + d - 1)
+        request_ahead(flat, members, p, d)
         i = np.uint32(members[p])
-        if d < FOLDED:
-            total = 0.0
+        for j in range(d):
+            block[j, p - start] = rows[i, j] * factor
+
+
+@inner_kernel
+def project_members(rows, flat, factor, members, start, stop, plane, room):
+    """Inner products of ``rows[members] * factor - plane[0]`` with ``plane[1]``, for a block.
+
+    Terms are added column by column, or by halves where there are many. The first line of `room`
+    takes the result; where columns are few, the third and following take the values.
+    """
+    d, along, terms = rows.shape[1], room[0, : stop - start], room[1]
+    if d < FOLDED:
+        gather_block(rows, flat, factor, members, start, stop, room[2:])
+        for p in range(along.size):
+            along[p] = 0.0
+        for j in range(d):
+            point, normal, values = plane[0, j], plane[1, j], room[2 + j]
+            for p in range(along.size):
+                along[p] += (values[p] - point) * normal
+        return
+    for p in range(start, stop):
+        request_ahead(flat, members, p, d)
+        i = np.uint32(members[p])
+        for j in range(d):
+            terms[j] = (rows[i, j] * factor - plane[0, j]) * plane[1, j]
+        along[p - start] = fold(terms, d)
+
+
+@inner_kernel
+def add_steps(rows, factor, members, grid, both, times, room, sums):
+    """Add a block of members to the sums of the far side, so many times each; `both`: of both sides.
+
+    Coordinates count in whole steps of the grid. On the near side, each member counts as often as
+    its weight says if it does not count on the far side.
+    """
+    d, size = rows.shape[1], members.size
+    if d < FOLDED:
+        for j in range(d):
+            low, rate, values = grid[0, j], grid[1, j], room[2 + j]
+            here, there = np.int64(0), np.int64(0)
+            for p in range(size):
+                steps = np.int64(np.int32((values[p] - low) * rate + 0.5))
+                here += times[0, p] * steps
+                there += times[1, p] * steps
+            sums[1, j] += there
+            if both:
+                sums[0, j] += here
+        return
+    for p in range(size):
+        i, s = np.uint32(members[p]), 1 if times[1, p] != 0 else 0
+        own = times[s, p]
+        if both or s == 1:
             for j in range(d):
-                total += (rows[i, j] * factor - plane[0, j]) * plane[1, j]
-            along[p - start] = total
-        else:
-            for j in range(d):
-                terms[j] = (rows[i, j] * factor - plane[0, j]) * plane[1, j]
-            along[p - start] = fold(terms, d)
+                steps = (rows[i, j] * factor - grid[0, j]) * grid[1, j] + 0.5
+                sums[s, j] += own * np.int64(np.int32(steps))
+
+
+@inner_kernel
+def pick_members(members, side, margin, near, far, number, picked):
+    """Find the members of a block whose side may not be that of their margin, or is not."""
+    count = 0
+    for p in range(members.size):
+        number[count], picked[count] = p, members[p]
+        doubtful = -near <= margin[p] <= far
+        count += doubtful or (margin[p] > 0) != side[p]
+    return count
 
 
 @writing_kernel
-def split_members(rows, flat, factor, members, weight, plane, grid, both, room, side, sums):
+def split_members(
+    rows, flat, factor, members, weight, plane, grid, both, rate, near, far, room, picked, times,
+    side, margin, sums,
+):  # fmt: skip
     """Which members lie on the far side of a plane, and the sums of their coordinates.
 
     Parameters
@@ -286,31 +362,41 @@ def split_members(rows, flat, factor, members, weight, plane, grid, both, room, 
     plane : a point on it, and the normal that points to the far side
     grid : low ends and steps per unit of the columns
     both : whether to add up the members on the near side too
-    room : two lines, at least as long as a row and as a block
+    rate : margins per unit of inner products
+    near, far : margins up to which the side of a member is in doubt; -1 to look at all members
+    room : lines as long as a row and as a block: two, and one for each column where they are few
+    picked, times : two lines each, as long as a block
     side : before and after
-    sums : near side, far side; added to
+    margin : of each member: negative on the near side. Written where all members are looked at
+    sums : near side, far side; added to. What changed sides, where only some are looked at
 
     Returns
     -------
-    Weight on the far side, and how many members have changed sides.
+    Weight that the far side gains, and how many members have changed sides.
     """
-    d, terms, along = rows.shape[1], room[0], room[1]
-    moved, changed = np.int64(0), 0
-    every = both or d < FOLDED  # in few columns a branch costs more than it saves
+    along, moved, changed = room[0], np.int64(0), 0
     for start in range(0, members.size, BLOCK):
-        stop = min(start + BLOCK, members.size)
-        project_members(rows, flat, factor, members, start, stop, plane, terms, along)
-        for p in range(start, stop):
-            i, far = np.uint32(members[p]), along[p - start] > 0.0
-            times = weight[p] if weight.size > 0 else np.int64(1)
-            changed += far != side[p]
-            side[p] = far
-            moved += times if far else 0
-            if every or far:
-                s = 1 if far else 0
-                for j in range(d):
-                    steps = (rows[i, j] * factor - grid[0, j]) * grid[1, j] + 0.5
-                    sums[s, j] += times * np.int64(np.int32(steps))
+        some, sides = members[start : start + BLOCK], side[start : start + BLOCK]
+        margins = margin[start : start + BLOCK]
+        if near >= 0:
+            count = pick_members(some, sides, margins, near, far, picked[0], picked[1])
+            some = picked[1, :count]
+            project_members(rows, flat, factor, some, 0, count, plane, room)
+        else:
+            stop = start + some.size
+            project_members(rows, flat, factor, members, start, stop, plane, room)
+        for q in range(some.size):
+            p, beyond = picked[0, q] if near >= 0 else q, along[q] > 0.0
+            own = weight[start + p] if weight.size > 0 else np.int64(1)
+            gain = np.int64(beyond) - np.int64(sides[p] and near >= 0)
+            changed += beyond != sides[p]
+            sides[p] = beyond
+            times[0, q], times[1, q] = own - own * gain, own * gain
+            moved += own * gain
+        for q in range(margins.size if near < 0 else 0):
+            size = np.int8(min(abs(along[q]) * rate, 126.0)) + 1
+            margins[q] = size if along[q] > 0.0 else -size
+        add_steps(rows, factor, some, grid, both, times, room, sums)
     return moved, changed
 
 
@@ -319,66 +405,107 @@ def sides_of(rows, flat, factor, members, plane, room, side):
     """Which members lie on the far side of a plane, as `split_members` finds them."""
     for start in range(0, members.size, BLOCK):
         stop = min(start + BLOCK, members.size)
-        project_members(rows, flat, factor, members, start, stop, plane, room[0], room[1])
+        project_members(rows, flat, factor, members, start, stop, plane, room)
         for p in range(start, stop):
-            side[p] = room[1, p - start] > 0.0
+            side[p] = room[0, p - start] > 0.0
 
 
-@writing_kernel
-def measure_sides(
-    rows,
-    flat,
-    factor,
-    members,
-    weight,
-    key,
-    side,
-    means,
-    stretch,
-    spherical,
-    terms,
-    sums,
-    low,
-    high,
-):
-    """Cost and bounds of both sides, and the member of the far side closest to its mean.
+@inner_kernel
+def widen_bounds(values, beyond, low, high):
+    """Widen the bounds of both sides in a column; few blocks do, and one comparison finds them."""
+    outside, near, far = 0, (low[0], high[0]), (low[1], high[1])
+    for p in range(values.size):
+        outside += values[p] < (far[0] if beyond[p] > 0.0 else near[0])
+        outside += values[p] > (far[1] if beyond[p] > 0.0 else near[1])
+    for p in range(values.size if outside > 0 else 0):
+        s = 1 if beyond[p] > 0.0 else 0
+        low[s], high[s] = min(low[s], values[p]), max(high[s], values[p])
 
-    Distances count in whole units of the extent (``1 / stretch``) and are added as integers: sums
-    of low words, of middle words and of high words, in units of 1, 2^32 and 2^64. Ties for the
-    closest member are settled by key, then by row number. Returns it and its distance; -1 where
-    there is none.
-    """
-    d, last = rows.shape[1], members.size - 1
-    closest, least = np.int64(-1), math.inf
-    for p in range(members.size):
-        ahead = np.int64(members[min(p + AHEAD, last)]) * d
-        prefetch(flat, ahead)
-        prefetch(flat, ahead + d - 1)
-        i, s = np.uint32(members[p]), 1 if side[p] else 0
-        distance = 0.0
+
+@inner_kernel
+def add_units(distance, side, weight, sums):
+    """Add up distances in whole units, by words of 32 bits, in units of 1, 2^32 and 2^64."""
+    if weight.size == 0:
+        low, high, far_low, far_high = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+        for p in range(side.size):
+            units = in_units(distance[p], COST_UNIT)
+            low += units & LOW
+            high += units >> HALF
+            far_low += units & LOW if side[p] else np.uint64(0)
+            far_high += units >> HALF if side[p] else np.uint64(0)
+        sums[0, 0] += low - far_low
+        sums[0, 1] += high - far_high
+        sums[1, 0] += far_low
+        sums[1, 1] += far_high
+        return
+    for p in range(side.size):
+        units, times, s = (
+            in_units(distance[p], COST_UNIT),
+            np.uint64(weight[p]),
+            1 if side[p] else 0,
+        )
+        first, second = (times & LOW) * (units & LOW), (times & LOW) * (units >> HALF)
+        third, fourth = (times >> HALF) * (units & LOW), (times >> HALF) * (units >> HALF)
+        sums[s, 0] += first & LOW
+        sums[s, 1] += (first >> HALF) + (second & LOW) + (third & LOW)
+        sums[s, 2] += (second >> HALF) + (third >> HALF) + fourth
+
+
+@inner_kernel
+def measure_block(rows, flat, factor, members, start, side, means, stretch, room, low, high):
+    """Bounds of both sides, widened by a block of members, and squared distances to their means."""
+    d, size, squares = rows.shape[1], side.size, room[0]
+    if d < FOLDED:
+        gather_block(rows, flat, factor, members, start, start + size, room[2:])
+        beyond = room[1]
+        for p in range(size):
+            squares[p], beyond[p] = 0.0, 1.0 if side[p] else 0.0
+        for j in range(d):
+            near, far, values = means[0, j], means[1, j], room[2 + j]
+            for p in range(size):
+                value = (values[p] - (far if beyond[p] > 0.0 else near)) * stretch
+                squares[p] += value * value
+            widen_bounds(values[:size], beyond[:size], low[:, j], high[:, j])
+        return
+    terms = room[1]
+    for p in range(size):
+        request_ahead(flat, members, start + p, d)
+        i, s = np.uint32(members[start + p]), 1 if side[p] else 0
         for j in range(d):
             value = rows[i, j] * factor
             low[s, j] = min(low[s, j], value)
             high[s, j] = max(high[s, j], value)
             value = (value - means[s, j]) * stretch
             terms[j] = value * value
-        if d < FOLDED:
-            for j in range(d):
-                distance += terms[j]
-        else:
-            distance = fold(terms, d)
-        distance = 0.5 * distance if spherical else math.sqrt(distance)
-        units = in_units(distance, COST_UNIT)
-        times = np.uint64(weight[p] if weight.size > 0 else np.int64(1))
-        first, second = (times & LOW) * (units & LOW), (times & LOW) * (units >> HALF)
-        third, fourth = (times >> HALF) * (units & LOW), (times >> HALF) * (units >> HALF)
-        sums[s, 0] += first & LOW
-        sums[s, 1] += (first >> HALF) + (second & LOW) + (third & LOW)
-        sums[s, 2] += (second >> HALF) + (third >> HALF) + fourth
-        if s == 1 and (
-            distance < least or closest < 0 or (distance == least and (key[i] < key[closest]))
-        ):
-            closest, least = np.int64(members[p]), distance
+        squares[p] = fold(terms, d)
+
+
+@writing_kernel
+def measure_sides(
+    rows, flat, factor, members, weight, key, side, means, stretch, spherical, room, sums, low, high,
+    reach,
+):  # fmt: skip
+    """Cost, bounds and reach of both sides, and the member of the far side closest to its mean.
+
+    Distances count in whole units of the extent (``1 / stretch``) and are added as integers, see
+    `add_units`. `reach` is the largest. Ties for the closest member are settled by key, then by row number. Returns it and its
+    distance; -1 where there is none.
+    """
+    closest, least, distance = np.int64(-1), math.inf, room[0]
+    for start in range(0, members.size, BLOCK):
+        some, sides = members[start : start + BLOCK], side[start : start + BLOCK]
+        measure_block(rows, flat, factor, members, start, sides, means, stretch, room, low, high)
+        for p in range(some.size):
+            distance[p] = 0.5 * distance[p] if spherical else math.sqrt(distance[p])
+        add_units(distance, sides, weight[start : start + BLOCK], sums)
+        for p in range(some.size):
+            s = 1 if sides[p] else 0
+            if distance[p] > reach[s]:  # noqa: PLR1730  # to write always would cost more
+                reach[s] = distance[p]
+            if s == 1 and distance[p] <= least:
+                i = np.int64(some[p])
+                if distance[p] < least or closest < 0 or key[i] < key[closest]:
+                    closest, least = i, distance[p]
     return closest, least
 
 

@@ -20,6 +20,7 @@ from holdfast.centers._means_kernels import (
     FOLDED,
     TILE,
     measure_sides,
+    room_for,
     score_directions,
     settle_sample,
     split_members,
@@ -28,6 +29,7 @@ from holdfast.centers._means_kernels import (
 from holdfast.centers._race_kernels import draw_temperature
 from holdfast.centers.choose import round_keys, temperature_rate
 from holdfast.centers.keyed_table import Pool, Table, collect_pool
+from holdfast.centers.margins import Margins, length_of
 
 __all__ = ["Cluster", "Proposal", "Proposer"]
 
@@ -58,6 +60,7 @@ class _Part:
     low: Floats
     high: Floats
     cost: float
+    reach: float  # no member is farther from the mean; may be infinite
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ class Proposer:
         """One cluster of all rows."""
         members, nowhere = np.arange(self.n, dtype=np.int32), np.zeros((2, self.d))
         near = np.zeros(self.n, dtype=np.bool_)
-        _, low, high, _ = self.measure_all(members, near, nowhere, 0)
+        _, low, high, *_ = self.measure_all(members, near, nowhere, 0)
         pool = collect_pool(self.table, members, SAMPLE, _POOL)
         return self.propose(members, self.survey(members, low[0], high[0]), pool)
 
@@ -115,9 +118,10 @@ class Proposer:
         """Find the mean of members within these bounds, their cost, and the row closest to it."""
         grid, near = self.grid_of(low, high), np.zeros(members.size, dtype=np.bool_)
         # No row is on the far side of a plane without a direction.
-        sums, _, _ = self.split_all(members, np.zeros((2, self.d)), grid, True, near)
+        nothing = Margins(0, low, math.inf)
+        sums, _, _ = self.split_all(members, np.zeros((2, self.d)), grid, True, near, nothing)
         mean = self.means_of(sums[:1], np.array([self.weight_in(members)]), grid)[0]
-        part = _Part(-1, mean, low, high, 0.0)
+        part = _Part(-1, mean, low, high, 0.0, math.inf)
         return self.measure(part, members, ~near, np.array([mean, mean]))[1]
 
     def draw_cluster(self, clusters: list[Cluster], cost: float) -> int:
@@ -278,11 +282,12 @@ class Proposer:
         """
         grid, everybody = self.grid_of(part.low, part.high), self.weight_in(members)
         moves, before = np.zeros(members.size, dtype=np.bool_), None
+        margins = Margins(members.size if splits > 1 else 0, part.mean, part.reach)
         total, step = np.zeros(self.d, dtype=np.int64), 0
         while True:
             if self.is_far(part.center, plane):
                 plane = np.array([plane[0], -plane[1]])
-            sums, moved, changed = self.split_all(members, plane, grid, step == 0, moves)
+            sums, moved, changed = self.split_all(members, plane, grid, step == 0, moves, margins)
             if step == 0:
                 total = sums.sum(axis=0)
             if moved in (0, everybody):
@@ -312,40 +317,59 @@ class Proposer:
         return [slice(ends[i], ends[i + 1]) for i in range(parts)]
 
     def split_all(
-        self, members: Members, plane: Floats, grid: Floats, both: bool, moves: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], int, int]:
-        """Split members by a plane: sums of both sides, weight that moves, number that changed."""
+        self, members: Members, plane: Floats, grid: Floats, both: bool, moves: NDArray[np.bool_],
+        margins: Margins,
+    ) -> tuple[NDArray[np.int64], int, int]:  # fmt: skip
+        """Split members by a plane: sums of both sides, weight that moves, number that changed.
+
+        Only those of members whose margins are in doubt are looked at, from the second plane on;
+        sums are then those of the far side only.
+        """
         table, parts = self.table, self.parts_of(members.size)
         sums = np.zeros((len(parts), 2, self.d), dtype=np.int64)
         counts = np.zeros((len(parts), 2), dtype=np.int64)
+        near, far = margins.doubts(plane)
+        if near < 0:
+            margins.start(plane)
 
         def work(i: int) -> None:
             some = members[parts[i]]
             counts[i] = split_members(
                 table.rows, self.flat, table.factor, some, self.weight_of(some), plane, grid, both,
-                np.empty((2, max(BLOCK, self.d))), moves[parts[i]], sums[i],
+                margins.rate, near, far, self.room(), np.empty((2, BLOCK), np.int32),
+                np.empty((2, BLOCK), np.int64), moves[parts[i]], margins.member[parts[i]], sums[i],
             )  # fmt: skip
 
         share_parts(len(parts), work)
         moved, changed = counts.sum(axis=0)
-        return sums.sum(axis=0), int(moved), int(changed)
+        found = sums.sum(axis=0)
+        if near >= 0:
+            moved += margins.moved
+            found[1] += margins.sums
+        margins.moved, margins.sums = moved, found[1].copy()
+        return found, int(moved), int(changed)
+
+    def room(self) -> Floats:
+        """Room for a block of members."""
+        return np.empty(room_for(self.d))
 
     def measure_all(
         self, members: Members, moves: NDArray[np.bool_], points: Floats, exponent: int
-    ) -> tuple[list[float], Floats, Floats, int]:
-        """Costs and bounds of both sides, and the member of the far side closest to its point."""
+    ) -> tuple[list[float], Floats, Floats, int, list[float]]:
+        """Costs and bounds of both sides, the member of the far side closest to its point, reaches."""
         table, parts = self.table, self.parts_of(members.size)
         sums = np.zeros((len(parts), 2, 3), dtype=np.uint64)
         low = np.full((len(parts), 2, self.d), np.inf)
         high = np.full((len(parts), 2, self.d), -np.inf)
         closest: list[tuple[float, int, int]] = [(math.inf, 0, -1)] * len(parts)
+        reach = np.zeros((len(parts), 2))
 
         def work(i: int) -> None:
             some = members[parts[i]]
             row, distance = measure_sides(
                 table.rows, self.flat, table.factor, some, self.weight_of(some), table.key,
                 moves[parts[i]], points, math.ldexp(1.0, -exponent), table.spherical,
-                np.empty(self.d), sums[i], low[i], high[i],
+                self.room(), sums[i], low[i], high[i], reach[i],
             )  # fmt: skip
             if row >= 0:
                 closest[i] = (distance, int(table.key[row]), row)
@@ -356,7 +380,11 @@ class Proposer:
             math.ldexp(float(a + (b << 32) + (c << 64)) * COST_UNIT, power)
             for a, b, c in sums.astype(object).sum(axis=0)
         ]
-        return costs, low.min(axis=0), high.max(axis=0), min(closest)[2]
+        reaches = [
+            math.ldexp(math.sqrt(2.0 * most) if table.spherical else most, exponent)
+            for most in reach.max(axis=0).tolist()
+        ]
+        return costs, low.min(axis=0), high.max(axis=0), min(closest)[2], reaches
 
     def measure(
         self, part: _Part, members: Members, moves: NDArray[np.bool_], means: Floats
@@ -366,12 +394,13 @@ class Proposer:
         if self.table.spherical:
             points = means.copy()
             to_directions(points)
-        costs, low, high, closest = self.measure_all(members, moves, points, exponent)
+        costs, low, high, closest, reaches = self.measure_all(members, moves, points, exponent)
         centers = (part.center, closest)
 
         def describe(s: int) -> _Part:
             mean = np.minimum(np.maximum(means[s], low[s]), high[s])
-            found = _Part(centers[s], mean, low[s], high[s], costs[s])
+            reach = (reaches[s] + length_of(points[s] - mean)) * (1.0 + 2.0**-20)
+            found = _Part(centers[s], mean, low[s], high[s], costs[s], reach)
             if not (low[s] < high[s]).any():
                 return replace(found, cost=0.0)
             if self.exponent_of(found) >= exponent - _FINE:

@@ -26,6 +26,7 @@ from holdfast.centers._sparse_kernels import (
     split_rows,
 )
 from holdfast.centers.keyed_table import Pool, Table
+from holdfast.centers.margins import Margins
 from holdfast.centers.proposals import (
     AVERAGED_VALUES,
     AVERAGES,
@@ -120,7 +121,7 @@ class SparseProposer(Proposer):
         if used.size == 0:
             used = np.zeros(1, dtype=np.int64)
         lines = part.mean[used], part.low[used], part.high[used]
-        return _SparsePart(part.center, *lines, part.cost, self.columns[used])
+        return _SparsePart(part.center, *lines, part.cost, part.reach, self.columns[used])
 
     def offset_of(self, plane: Floats) -> float:
         """Inner product of the point of a plane with its normal."""
@@ -183,8 +184,9 @@ class SparseProposer(Proposer):
         return [slice(ends[i], ends[i + 1]) for i in range(parts)]
 
     def split_all(
-        self, members: Members, plane: Floats, grid: Floats, both: bool, moves: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], int, int]:
+        self, members: Members, plane: Floats, grid: Floats, both: bool, moves: NDArray[np.bool_],
+        margins: Margins,
+    ) -> tuple[NDArray[np.int64], int, int]:  # fmt: skip
         """Split members by a plane: sums of both sides, weight that moves, number that changed."""
         table, parts = self.table, self.parts_of(members.size)
         sums = np.zeros((len(parts), 2, self.d), dtype=np.int64)
@@ -211,7 +213,7 @@ class SparseProposer(Proposer):
 
     def measure_all(
         self, members: Members, moves: NDArray[np.bool_], points: Floats, exponent: int
-    ) -> tuple[list[float], Floats, Floats, int]:
+    ) -> tuple[list[float], Floats, Floats, int, list[float]]:
         """Costs and bounds of both sides, and the member of the far side closest to its point."""
         table, parts = self.table, self.parts_of(members.size)
         sums = np.zeros((len(parts), 2, 3), dtype=np.uint64)
@@ -243,4 +245,4 @@ class SparseProposer(Proposer):
         lowest, highest = low.min(axis=0), high.max(axis=0)
         lowest[zeros] = np.minimum(lowest[zeros], 0.0)
         highest[zeros] = np.maximum(highest[zeros], 0.0)
-        return costs, lowest, highest, min(closest)[2]
+        return costs, lowest, highest, min(closest)[2], [math.inf, math.inf]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
-from holdfast.centers._means_kernels import BLOCK, sides_of
+from holdfast.centers._means_kernels import room_for, sides_of
 from holdfast.follow.ideas import Idea, Ideas, kept_by
 from holdfast.follow.rows import settle_rows
 from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Solution, solve_as
@@ -125,7 +125,7 @@ def split_leaf(
     assert plane is not None
     members = np.flatnonzero(leaf == q).astype(np.int32)
     go = np.empty(members.size, dtype=np.bool_)
-    rows, room = read_only(units.rows), np.empty((2, max(BLOCK, units.rows.shape[1])))
+    rows, room = read_only(units.rows), np.empty(room_for(units.rows.shape[1]))
     sides_of(rows, rows.reshape(-1), 1.0, members, plane, room, go)
     if go.all() or not go.any():
         return None
