@@ -33,3 +33,29 @@ def test_pages_that_are_made_are_not_committed():
     assert len(made) > 5
     for page in made:
         assert f"/docs/{page}" in ignored
+
+
+RECORDED = ("benchmarks/frontier/frontier.md", "benchmarks/drift/drift.md", "results/claims.md")
+MEASURED_BY = {
+    "README.md": "make demo",
+    "docs/measured_laws.md": "tests/laws",
+    "docs/reproduction.md": "make reproduce",
+}
+"""Pages that quote figures of no recorded table, and the command that they name for them."""
+
+
+def quoted_figures(text):
+    """Figures with a standard error, outside of what a command writes."""
+    prose = re.sub(r"<!-- written by .*?<!-- end -->", "", text, flags=re.DOTALL)
+    return re.findall(r"\d[\d.]*%? ± \d[\d.]*%?", prose)
+
+
+def test_figures_in_the_prose_are_recorded_or_name_their_command():
+    recorded = "".join((ROOT / name).read_text(encoding="utf-8") for name in RECORDED)
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        name = page.relative_to(ROOT).as_posix()
+        if any(part in name for part in ("/gallery/", "/tutorials/", "/api/", "/explanation/")):
+            continue
+        text = page.read_text(encoding="utf-8")
+        missing = [figure for figure in quoted_figures(text) if figure not in recorded]
+        assert not missing or MEASURED_BY.get(name, "no command is known") in text, (name, missing)

@@ -39,7 +39,7 @@ def test_repeated_and_missing_ids_are_refused(holdfast, folder, chunked):
     done = holdfast("fit", "twice.csv", "--id", "key", "-k", 2, "-o", "l.csv", *chunked)
     assert done.code == 2
     assert "column key of twice.csv cannot be --id: rows 0 and 7 (from 0) have the same" in done.err
-    assert "2 rows repeat" in done.err
+    assert "Repeated ids in all: 2" in done.err
     (folder / "gap.csv").write_text("key,a\nx,1\n,2\nz,3\n")
     done = holdfast("fit", "gap.csv", "--id", "key", "-k", 2, "-o", "l.csv", *chunked)
     assert done.code == 2

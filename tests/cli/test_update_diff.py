@@ -121,6 +121,22 @@ def test_adding_and_removing_at_once(holdfast, people, model):
     assert "0 of the 60 rows in both (0.0%) changed cluster" in done.out
 
 
+def test_ids_of_an_update_are_text_as_written(holdfast, people):
+    """Padded ids are numbers to a reader of CSV that does not know that they are ids."""
+    lines = people.read_text().splitlines()
+    padded = [lines[0], *(f"{i:05}{line[line.index(',') :]}" for i, line in enumerate(lines[1:]))]
+    (people.parent / "old.csv").write_text("\n".join(padded[:51]) + "\n")
+    (people.parent / "new.csv").write_text("\n".join([padded[0], *padded[51:]]) + "\n")
+    use = ("--id", "id", "--ignore", "count,town", "-k", 3, "--model", "m", "-q", "-o", "l.csv")
+    assert holdfast("fit", "old.csv", *use).code == 0
+    done = holdfast("update", "m", "--add", "new.csv")
+    assert done.code == 0, done.err
+    assert load("m").ids_.tolist() == [f"{i:05}" for i in range(len(padded) - 1)]
+    done = holdfast("fit", "new.csv", "--like", "m", "-o", "again.csv", "-q")
+    assert done.code == 0, done.err
+    assert (people.parent / "again.csv").read_text().splitlines()[1].startswith("00050,")
+
+
 def test_rows_that_are_not_there_change_nothing(holdfast, people, model):
     before = model.read_bytes()
     (people.parent / "no.csv").write_text("height,width\n77,1\n")
@@ -161,14 +177,13 @@ def test_updates_at_the_same_time_wait_for_each_other(holdfast, people, model, m
         path = people.parent / part
         path.write_text(path.read_text().replace("\np", "\nq"))
     together = threading.Barrier(3)
-    read = update_command.read_file
+    hold = update_command.hold_model
 
-    def read_together(*arguments):
-        table = read(*arguments)
-        together.wait(60)  # all have read their rows, none has locked the model
-        return table
+    def hold_together(*arguments, **options):
+        together.wait(60)  # all have started, none has locked the model
+        return hold(*arguments, **options)
 
-    monkeypatch.setattr(update_command, "read_file", read_together)
+    monkeypatch.setattr(update_command, "hold_model", hold_together)
     codes = []
     programs = [
         threading.Thread(

@@ -65,7 +65,7 @@ def test_indicators_of_one_category_belong_together():
     found = {c.name: [c.levels[code] for code in c.codes] for c in categories}
     assert found == {
         "town": ["Ulm", "Bern", "(other)", "Ulm"],
-        "debt": ["present", "present", "(missing)", "present"],
+        "debt missing": ["no", "no", "yes", "no"],
         "member": ["true", "false", "false", "true"],
     }
     assert all(c.is_clustered for c in categories)

@@ -173,7 +173,9 @@ def read_dataset(
     from holdfast.tables.dataset import prepare_table
 
     choice, missing = column.choice(weights), column.missing
-    table = read_file(path, read, console, exact=(column.id,), keep_written=keep_written)
+    known = None if like is None else table_of(like).id_name
+    exact = (column.id, known)  # ids are text, as written
+    table = read_file(path, read, console, exact=exact, keep_written=keep_written)
     if like is not None:
         dataset = prepare_as(table, like, console, id=column.id, weights=weights)
     else:

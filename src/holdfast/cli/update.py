@@ -59,11 +59,14 @@ def update(
         raise InputError("only one of --add and --remove can be standard input.")
     inputs = tuple(path for path in (model, add, remove) if path is not None)
     check_outputs({"--to": (to, ())}, force=force, inputs=inputs)
-    tables = [None if path is None else read_file(path, read, console) for path in (add, remove)]
     with hold_model(model, console, replaced=to is None) as check:
         before = load_model(model, rows_for="updated")
+        exact = (table_of(before).id_name,)  # ids are text as written, as in the fit
         added, removed = (
-            None if table is None else prepare_as(table, before, console) for table in tables
+            None
+            if path is None
+            else prepare_as(read_file(path, read, console, exact=exact), before, console)
+            for path in (add, remove)
         )
         after = _apply(before, added, removed, console)
         ks = tuple(k for k in table_of(before).cuts if k <= after.hierarchy_.n_centers)

@@ -163,7 +163,9 @@ def group_columns(
 def _join_indicators(name: str, levels: list[str], values: Rows) -> Category:
     """Make one column of indicators; a row without any has what they do not mention."""
     has_any = (values > 0.5).any(axis=1)
-    rest = "false" if "true" in levels else "present" if levels == [_MISSING] else OTHER
+    if levels == [_MISSING]:  # marks the gaps of a number, which has a column of that name
+        name, levels = label_level(name, _MISSING), ["yes"]
+    rest = "false" if "true" in levels else "no" if levels == ["yes"] else OTHER
     if rest not in levels and not has_any.all():
         levels = [*levels, rest]
     without = levels.index(rest) if rest in levels else 0

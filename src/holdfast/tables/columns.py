@@ -223,8 +223,8 @@ class DistinctIds:
             at = int(second.argmin())
             raise TableError(
                 f"column {show_name(name or '')} of {source} cannot be `id`: rows {first[at]:,} and "
-                f"{second[at]:,} (from 0) have the same id; {count(int(same.sum()), 'row')} repeat an "
-                "id of an earlier row. Expected one id for each row."
+                f"{second[at]:,} (from 0) have the same id. Repeated ids in all: {int(same.sum()):,}. "
+                "Expected one id for each row."
             )
 
 
