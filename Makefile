@@ -14,6 +14,7 @@ LOG := $(VENV)/setup.log
 EXTRAS_demo :=
 EXTRAS_test := test
 EXTRAS_browser := browser
+EXTRAS_peers := peers
 EXTRAS_docs := docs
 EXTRAS_lint := lint
 EXTRAS_supply := supply
@@ -34,13 +35,14 @@ OLD_WARNINGS := -W default::DeprecationWarning -W default::FutureWarning
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser docs lint bench frontier drift reproduce fuzz oldest lock sbom \
+.PHONY: help demo test browser peers docs lint bench frontier drift reproduce fuzz oldest lock sbom \
 	release-check clean
 
 help:
 	@echo "make demo       cluster the Wine data, compare methods, write demo-report.html"
 	@echo "make test       run all tests except those that need a browser"
 	@echo "make browser    test the report page in Chromium (installs it from system packages)"
+	@echo "make peers      test the adapters of clusterers of other packages (installs these)"
 	@echo "make docs       build the documentation site; runs the examples and checks every link"
 	@echo "make lint       check style, types, workflows, licenses and known vulnerabilities"
 	@echo "make bench      measure speed and memory relative to other clusterers"
@@ -67,6 +69,10 @@ test: $(VENV)/.ready-test
 browser: $(VENV)/.ready-browser
 	@tests/browser/get_chromium.sh
 	@$(RUN) -m pytest tests/browser $(ARGS)
+
+# Compiles their kernels: takes minutes.
+peers: $(VENV)/.ready-peers
+	@$(RUN) -m pytest tests/peers $(ARGS)
 
 # Examples run again if they or the package changed; what they made is in docs/gallery.
 docs: $(VENV)/.ready-docs

@@ -12,7 +12,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 SHIPPED = ("", "plot", "cli", "report", "dask")
 """Extras that users install (the first is the package itself): permissive licences only."""
 
-TOOLS = ("test", "lint", "browser", "bench")
+TOOLS = ("test", "lint", "browser", "bench", "peers")
 """Extras of development: some licence."""
 
 NOT_PERMISSIVE = {

@@ -96,13 +96,16 @@ def check_any_input(case: InputCase) -> None:
             if len(str(error)) < 10 or model.__dict__ != before:
                 raise
             return
+    centers = model.cluster_centers_
+    if sparse.issparse(rows):
+        rows, centers = rows.toarray(), centers.toarray()
     values = np.asarray(rows, dtype=np.float64)
     assert values.ndim == 2
     assert np.isfinite(values).all()
     assert case.weight in ("none", "ones", "list")
     assert model.labels_.shape == (len(values),)
     assert sorted(set(model.labels_.tolist())) == list(range(model.n_clusters))
-    assert np.array_equal(model.cluster_centers_, values[model.center_indices_])
+    assert np.array_equal(centers, values[model.center_indices_])
 
 
 INPUTS = Target(

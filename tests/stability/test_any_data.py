@@ -1,11 +1,15 @@
 """Tables, sparse rows, texts and distances; whole pipelines; clusterers that choose k."""
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.stats
 from scipy.sparse import csr_matrix
 from scipy.spatial.distance import pdist, squareform
+from sklearn.base import clone
 from sklearn.cluster import DBSCAN, HDBSCAN, OPTICS, AgglomerativeClustering, KMeans
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA, TruncatedSVD
@@ -87,6 +91,35 @@ def test_mixed_tables_and_texts_go_through_pipelines():
     words = make_pipeline(TfidfVectorizer(), TruncatedSVD(2), KMeans(n_init=1))
     result = average_sensitivity(words, 5 * (animals + ships), 2, delete=0.1, **FEW)
     assert np.isfinite(result.mean.item())
+
+
+def docstrings() -> list[str]:
+    """Real texts that come with a package."""
+    found = (inspect.getdoc(getattr(scipy.stats, name)) for name in sorted(scipy.stats.__all__))
+    return [text for text in found if text and len(text) > 500]
+
+
+def test_real_texts_go_through_pipelines():
+    """Words, their weights and the components are fitted again, or held, in every fit."""
+    texts = docstrings()[::2]
+    assert len(texts) > 50
+    words = TfidfVectorizer(stop_words="english", min_df=2)
+    pipeline = make_pipeline(words, TruncatedSVD(8), KMeans(n_init=1))
+    result = average_sensitivity(pipeline, texts, 4, delete=0.05, by_stage=True, **FEW)
+    assert list(result.stages) == ["tfidfvectorizer", "truncatedsvd"]
+    assert 0.0 < result.mean.item() < 1.0
+    for given in (np.array(texts, dtype=object), pd.Series(texts, index=range(7, 7 + len(texts)))):
+        same(result, average_sensitivity(clone(pipeline), given, 4, delete=0.05, **FEW))
+
+
+def test_sparse_rows_of_texts_reach_means():
+    texts = docstrings()[::2]
+    words = TfidfVectorizer(stop_words="english", min_df=2)
+    model = HierarchicalKMedian(metric="cosine")
+    rows = words.fit_transform(texts)
+    found = average_sensitivity(model, rows, 4, delete=0.05, **FEW)
+    same(found, average_sensitivity(model, rows.toarray(), 4, delete=0.05, **FEW))
+    assert average_sensitivity(make_pipeline(words, model), texts, 4, **FEW).mean.item() < 1.0
 
 
 def test_a_held_stage_is_not_fitted_again():

@@ -136,8 +136,8 @@ def _row_numbers(X: Any) -> Rows:
 
 def _is_array(X: Any) -> bool:
     """Whether `X` is an array of numbers, or nested lists of them."""
-    if isinstance(X, list | tuple):
-        return not X or not isinstance(X[0], str | bytes | dict)
+    if isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1:
+        return len(X) == 0 or not isinstance(next(iter(X)), str | bytes | dict)
     return not hasattr(X, "__dataframe__") and not hasattr(X, "tocsr")
 
 
