@@ -250,11 +250,8 @@ class ChangingRows:
         except ValueError as error:
             if by_distance and str(error).startswith("Input X contains"):
                 check_distances(np.asarray(X, dtype=np.float64), square=False)  # says where
-            if not str(error).startswith("could not convert string"):
-                raise
-            raise ValueError(
-                f"X must be numeric: {error}. Drop text columns, or encode them as numbers."
-            ) from None
+            _explain_values(X, str(error))
+            raise
         if not rows.dtype.isnative:  # scikit-learn leaves the byte order of a frame as it is
             rows = rows.astype(rows.dtype.newbyteorder("="))
         if by_distance:
@@ -409,6 +406,30 @@ class ChangingRows:
         if getattr(self, "table_", None) is not None:
             used = np.ones(ids.size, dtype=np.bool_)
             model.table_ = replace(model.table_, ids=ids, used=used)
+
+
+def _explain_values(X: Any, error: str) -> None:
+    """Say which column or value of a table is no number; return if `error` is about another thing."""
+    names = list(getattr(X, "columns", ()))
+    if error.startswith("could not convert string"):
+        dtypes = getattr(X, "dtypes", ())
+        text = [
+            str(n) for n, t in zip(names, dtypes, strict=False) if getattr(t, "kind", "O") in "OSUV"
+        ]
+        where = f" (column {text[0]})" if text else ""
+        raise ValueError(
+            f"X must be numeric: {error}{where}. Drop text columns, or encode them as numbers; "
+            "holdfast.TablePreparer does that."
+        ) from None
+    if not error.startswith("Input X contains"):
+        return
+    values = np.asarray(X, dtype=np.float64)
+    row, column = map(int, np.argwhere(~np.isfinite(values))[0])
+    what = "NaN" if np.isnan(values[row, column]) else "infinity"
+    raise ValueError(
+        f"Input X contains {what} in row {row}, column {names[column] if names else column}; X must be "
+        "finite numbers. Remove or replace such values; holdfast.TablePreparer fills gaps."
+    ) from None
 
 
 def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:

@@ -26,6 +26,7 @@ MAX_RULES = 3
 
 _HALVES = 10  # half samples that measure the stability of a rule
 _LEAST_GAIN = 0.01  # in F score, for which a rule gets another condition
+_LEAST_ADDED = 0.04  # in F score of all rules, for which a cluster gets another rule
 _VALUES = 1 << 20  # in a sample
 _LEAST_ROWS = 512
 
@@ -224,7 +225,7 @@ def _grow_rules(
         rule = _describe(conditions, X, weight, inside)
         either = met | rule.holds(X)
         score = 2.0 * weight[either & inside].sum() / (weight[either].sum() + weight[inside].sum())
-        if rules and (not conditions or score <= best + _LEAST_GAIN):
+        if rules and (not conditions or score <= best + _LEAST_ADDED):
             break
         rules.append(rule)
         left, met, best = left & ~either, either, score

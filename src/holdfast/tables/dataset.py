@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Dataset", "find_preparation", "prepare_like", "prepare_table", "take_distances"]
 
 _AT_FIT = "Leave those rows out with `drop_missing`, or fill the gaps with `impute='median'`."
+IN_PYTHON = 'Fill the gaps with missing="indicate" or missing="median", or leave those rows out.'
 _AT_PREDICT = (
     "The model does not know how to treat them: fit it with `drop_missing` or `impute='median'`, "
     "or fill them in the table."
@@ -168,9 +169,10 @@ def find_preparation(
     if left_out:
         _report_left_out(left_out, choice, notify)
     if not facts:
+        described = [f"{name} ({why})" for name, why in left_out.items()]
         raise TableError(
             f"{first.source} has no numeric column to cluster by, and no categories; it has "
-            f"{list_names(first.data.column_names)}."
+            f"{list_names(described or first.data.column_names)}."
         )
     preparation, treatments = settle(facts, missing, scale, manhattan)
     constant = [t.name for t in treatments if t.how.endswith("no influence")]
@@ -229,6 +231,7 @@ def prepare_like(
     at_fit: bool = False,
     by_name: bool = False,
     notify: Notify = ignore,
+    advice: str = "",
 ) -> Dataset:
     """Repeat a preparation. Columns are found by name, or by position in files without names."""
     if not at_fit and (table.named or not by_name):
@@ -242,7 +245,8 @@ def prepare_like(
             f"rounding integers beyond 2^53 to doubles in: {list_names(rounded)}. If they identify "
             "rows, use `id` or `ignore`."
         )
-    used = _report_gaps(table, preparation, notify, _AT_FIT if at_fit else _AT_PREDICT)
+    advice = advice or (_AT_FIT if at_fit else _AT_PREDICT)
+    used = _report_gaps(table, preparation, notify, advice)
     values = encode(table, preparation)
     if not used.all():
         values = values[used]

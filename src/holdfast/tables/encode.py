@@ -76,8 +76,9 @@ def to_texts(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     """Values as text, null where missing."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    if pa.types.is_dictionary(column.type):  # a cast does not know all types of text
+        parts = [part.dictionary.cast(pa.string()).take(part.indices) for part in column.chunks]
+        return pa.chunked_array(parts, pa.string())
     return column.cast(pa.string())
 
 

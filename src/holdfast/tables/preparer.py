@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.tables.columns import ColumnChoice
-from holdfast.tables.dataset import Dataset, find_preparation, prepare_like
+from holdfast.tables.dataset import IN_PYTHON, Dataset, find_preparation, prepare_like
 from holdfast.tables.errors import TableError, show_name
 from holdfast.tables.preparation import Missing, Preparation
 from holdfast.tables.read import DataTable
@@ -151,7 +151,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         if not table.named and hasattr(self, "feature_names_in_"):
             renamed = table.data.rename_columns(list(self.feature_names_in_))
             table = DataTable(table.source, renamed, named=True)
-        return prepare_like(table, self.preparation_, by_name=True).rows
+        return prepare_like(table, self.preparation_, by_name=True, advice=IN_PYTHON).rows
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the prepared columns."""

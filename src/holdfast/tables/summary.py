@@ -36,7 +36,7 @@ MOST_LEVELS = 10_000
 
 _MOST_COUNTED = 100_000
 _FEW_ROWS = 30  # below, distinct integers are no sign of an index
-_HEAVY = 2.0  # a deviation so many times that of the core has heavy tails
+_HEAVY = 1.4  # a deviation so many times that of the core has heavy tails
 
 Values = NDArray[np.float64]
 
