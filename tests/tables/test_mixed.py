@@ -226,3 +226,41 @@ def test_frames_of_the_other_byte_order_are_read():
     np.testing.assert_array_equal(
         TablePreparer().fit_transform(other), TablePreparer().fit_transform(rows)
     )
+
+
+def test_categories_of_polars_are_those_of_pandas():
+    pl = pytest.importorskip("polars")
+    towns = 3 * ["Ulm", "Bern", "Ulm", None, "Rom"]
+    frame = pd.DataFrame({"size": np.arange(15.0) ** 2, "town": pd.Categorical(towns)})
+    other = pl.DataFrame({"size": frame["size"].to_list(), "town": towns})
+    for kind in (pl.Categorical, pl.String):
+        given = other.with_columns(pl.col("town").cast(kind))
+        np.testing.assert_array_equal(
+            TablePreparer().fit_transform(given), TablePreparer().fit_transform(frame)
+        )
+
+
+def test_errors_say_where_and_what_to_do_in_python():
+    gaps = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, None, 2.0]})
+    with pytest.raises(
+        ValueError, match=r'first in row 1 .* missing="indicate" or missing="median"'
+    ):
+        TablePreparer(missing="error").fit_transform(gaps)
+    with pytest.raises(ValueError, match=r"no categories; it has x \(empty\)"):
+        TablePreparer().fit(pd.DataFrame({"x": [None, None, None]}, dtype=float))
+    with pytest.raises(
+        ValueError, match=r"contains NaN in row 1, column b; .*TablePreparer fills gaps"
+    ):
+        HierarchicalKMedian(2).fit(gaps)
+    with pytest.raises(ValueError, match=r"contains infinity in row 2, column 0;"):
+        HierarchicalKMedian(2).fit([[1.0], [2.0], [np.inf]])
+    with pytest.raises(ValueError, match=r"'x' \(column c\). .*TablePreparer does that"):
+        HierarchicalKMedian(2).fit(gaps.assign(b=0.0, c=["x", "y", "z"]))
+
+
+def test_heavy_tails_are_told_and_light_ones_are_not():
+    ranks = np.arange(1.0, 400.0)
+    light, heavy = ranks / (400.0 - ranks) ** 0.2, 1.0 / (1.0 - ranks / 400.0) ** 2
+    said = TablePreparer().fit(pd.DataFrame({"light": light, "heavy": heavy})).treatments_
+    assert "heavy tails" not in said[0].how
+    assert "heavy tails: try --transform 'log:heavy'" in said[1].how

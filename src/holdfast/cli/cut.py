@@ -133,7 +133,7 @@ def describe_profile(dataset: "Dataset", labels: Any, k: int) -> dict[str, Any]:
     """
     import numpy as np
 
-    from holdfast.estimator.model import columns_of
+    from holdfast.estimator.explaining import columns_of
     from holdfast.hierarchy.profiles import Fractions, Means, group_columns
 
     columns = columns_of(dataset.preparation)

@@ -107,7 +107,7 @@ def _build(
     import numpy as np
 
     from holdfast import HierarchicalKMedian
-    from holdfast.estimator.model import columns_of
+    from holdfast.estimator.explaining import columns_of
     from holdfast.report import build_report
 
     ids = None

@@ -1,9 +1,8 @@
-"""The estimator itself: fit, predict, explain, save and load."""
+"""The estimator itself: fit, predict, save and load."""
 
 from __future__ import annotations  # short names in help()
 
 import os
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,8 +21,9 @@ from holdfast._machine.errors import explain_memory_error, unwrap_interrupts, wa
 from holdfast._machine.parallel import lock_of
 from holdfast._machine.progress import Listener
 from holdfast.centers.medoids import METRICS
+from holdfast.estimator.explaining import ExplainedModel
 from holdfast.estimator.following import FollowedModel
-from holdfast.estimator.sparse import SparseRows, refuse_sparse
+from holdfast.estimator.sparse import SparseRows
 from holdfast.estimator.updates import (
     FOLLOWED,
     ChangingRows,
@@ -33,14 +33,11 @@ from holdfast.estimator.updates import (
 )
 from holdfast.grid.cells import row_keys
 from holdfast.hierarchy.cost import distance_to_own, distances_between, k_median_cost_to
-from holdfast.hierarchy.explain import Explanation, RowExplanation, explain_clusters, explain_row
 from holdfast.hierarchy.nearest import MeansLocator
-from holdfast.hierarchy.rules import Column
 from holdfast.parameters import (
     Method,
     Metric,
     Settings,
-    check_integer,
     check_weight,
     settings_for,
 )
@@ -48,12 +45,12 @@ from holdfast.pipeline import cluster_and_order
 from holdfast.rows.ids import check_ids, identify_rows
 from holdfast.rows.log import RowLog
 from holdfast.storage.model import ModelRecord, TableRecord, read_model, write_model
-from holdfast.tables.preparation import Preparation
 
 __all__ = ["HierarchicalKMedian", "load"]
 
 
 class HierarchicalKMedian(
+    ExplainedModel,
     FollowedModel,
     ChangingRows,
     ClassNamePrefixFeaturesOutMixin,
@@ -383,81 +380,6 @@ class HierarchicalKMedian(
             return -float((nearest if weight is None else nearest * weight).sum())
         return -k_median_cost_to(rows, self.cluster_centers_, weight, self._fitted_metric)
 
-    def explain(
-        self, n_clusters: int | None = None, *, max_conditions: int = 3, max_rules: int = 3
-    ) -> Explanation:
-        """Describe the clusters and splits by short rules, in the units of the table.
-
-        Rules describe the clustering; they do not decide it. Each has its precision, its coverage
-        and its own stability. A cluster gets a further rule where that describes more of it. Tables of more than 2^20 values are sampled by key.
-
-        Parameters
-        ----------
-        n_clusters : int, default=None
-            The cut to explain. None means that of `labels_`.
-        max_conditions : int, default=3
-            The largest number of columns in a rule.
-        max_rules : int, default=3
-            The largest number of rules for a cluster.
-
-        Returns
-        -------
-        Explanation
-        """
-        check_is_fitted(self)
-        rows, weight = self._held_rows()
-        refuse_sparse("explain", rows)
-        k = self._n_features_out if n_clusters is None else n_clusters
-        self._need_features("explain describes clusters by columns")
-        check_integer("max_conditions", max_conditions)
-        check_integer("max_rules", max_rules)
-        return explain_clusters(
-            self.hierarchy_, rows, weight, k, self._columns(), self.seed_, int(max_conditions),
-            int(max_rules),
-        )  # fmt: skip
-
-    def explain_row(self, row: ArrayLike | int, n_clusters: int | None = None) -> RowExplanation:
-        """Say why a row is in its cluster, and how far away the boundaries are.
-
-        Parameters
-        ----------
-        row : int, or array-like of shape (n_features,) or (1, n_features)
-            An index in `rows_`, or the values of any row.
-        n_clusters : int, default=None
-            The cut to explain. None means that of `labels_`.
-
-        Returns
-        -------
-        RowExplanation
-            Distances are in the units of the prepared rows, or of rows of length 1 for the cosine
-            distance.
-        """
-        check_is_fitted(self)
-        self._need_features("explain_row names columns")
-        if isinstance(row, Integral):
-            rows = self.rows_[[int(row)]]
-        else:
-            given = (
-                row if hasattr(row, "columns") or issparse(row) else np.atleast_2d(np.asarray(row))
-            )
-            rows = self._check_rows(given)
-        refuse_sparse("explain_row", rows, self.cluster_centers_)
-        if rows.shape[0] != 1:
-            raise ValueError(f"explain_row explains one row; got {rows.shape[0]} rows.")
-        k = self._n_features_out if n_clusters is None else n_clusters
-        names = [column.name for column in self._columns()]
-        return explain_row(self.hierarchy_, rows[0].astype(np.float64), k, names)
-
-    def _columns(self) -> list[Column]:
-        """Names and units of the columns of `rows_`."""
-        table = getattr(self, "table_", None)
-        if table is not None:
-            return columns_of(table.preparation)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [Column(f"x{j}") for j in range(self.n_features_in_)]
-        return [Column(str(name)) for name in names]
-
     @computed
     def reach_(self) -> float:
         """The largest distance from a row of the fit to the center of its cluster."""
@@ -583,25 +505,6 @@ class HierarchicalKMedian(
     ) -> Settings:
         """Check the parameters against validated rows, and convert them for the pipeline."""
         return settings_for(self, rows, weight, seed)
-
-
-def columns_of(preparation: Preparation) -> list[Column]:
-    """Name prepared columns in the words of the table: levels of categories, dates, gaps."""
-    scales = preparation.scale or (1.0,) * len(preparation.columns)
-    found: list[Column] = []
-    for source in preparation.sources:
-        for i, feature in enumerate(source.features):
-            scale = scales[len(found)]
-            mark = feature.removeprefix(f"{source.name}=")
-            if source.kind == "category":
-                found.append(Column(source.name, scale, category=mark))
-            elif source.gaps and i == len(source.features) - 1:
-                found.append(Column(source.name, scale, category="(missing)"))
-            elif source.kind == "boolean":
-                found.append(Column(source.name, scale, category="true"))
-            else:
-                found.append(Column(feature, scale, date=source.kind == "date" and i == 0))
-    return found
 
 
 def load(path: str | os.PathLike[str]) -> HierarchicalKMedian:

@@ -1,0 +1,176 @@
+"""Why rows are where they are: the questions that need the rows of a model."""
+
+from __future__ import annotations  # short names in help()
+
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
+
+from holdfast.estimator.sparse import refuse_sparse
+from holdfast.hierarchy.explain import Explanation, RowExplanation, explain_clusters, explain_row
+from holdfast.hierarchy.rules import Column
+from holdfast.parameters import check_integer
+from holdfast.tables.preparation import Preparation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from holdfast.tables.preparer import TablePreparer
+
+__all__ = ["ExplainedModel", "columns_of"]
+
+
+class ExplainedModel:
+    """Mixin for an estimator that explains its clusters."""
+
+    n_features_in_: int
+
+    def explain(
+        self,
+        n_clusters: int | None = None,
+        *,
+        max_conditions: int = 3,
+        max_rules: int = 3,
+        preparer: TablePreparer | None = None,
+    ) -> Explanation:
+        """Describe the clusters and splits by short rules, in the units of the table.
+
+        Rules describe the clustering; they do not decide it. Each has its precision, its coverage
+        and its own stability. A cluster gets a further rule where that describes more of it. Tables
+        of more than 2^20 values are sampled by key.
+
+        Parameters
+        ----------
+        n_clusters : int, default=None
+            The cut to explain. None means that of `labels_`.
+        max_conditions : int, default=3
+            The largest number of columns in a rule.
+        max_rules : int, default=3
+            The largest number of rules for a cluster.
+        preparer : TablePreparer, default=None
+            What prepared the rows, such as the first step of a pipeline. Rules then speak of the
+            table in its units. Models that the command line fitted know it.
+
+        Returns
+        -------
+        Explanation
+        """
+        check_is_fitted(self)
+        model: Any = self
+        rows, weight = model._held_rows()
+        refuse_sparse("explain", rows)
+        k = model._n_features_out if n_clusters is None else n_clusters
+        model._need_features("explain describes clusters by columns")
+        check_integer("max_conditions", max_conditions)
+        check_integer("max_rules", max_rules)
+        return explain_clusters(
+            model.hierarchy_, rows, weight, k, self._columns(preparer), model.seed_, int(max_conditions),
+            int(max_rules),
+        )  # fmt: skip
+
+    def explain_row(
+        self,
+        row: ArrayLike | int,
+        n_clusters: int | None = None,
+        *,
+        preparer: TablePreparer | None = None,
+    ) -> RowExplanation:
+        """Say why a row is in its cluster, and how far away the boundaries are.
+
+        Parameters
+        ----------
+        row : int, or array-like of shape (n_features,) or (1, n_features)
+            An index in `rows_`, or the values of any row.
+        n_clusters : int, default=None
+            The cut to explain. None means that of `labels_`.
+        preparer : TablePreparer, default=None
+            What prepared the rows: columns are then named as in the table.
+
+        Returns
+        -------
+        RowExplanation
+            Distances are in the units of the prepared rows, or of rows of length 1 for the cosine
+            distance.
+        """
+        check_is_fitted(self)
+        model: Any = self
+        model._need_features("explain_row names columns")
+        if isinstance(row, Integral):
+            rows = model.rows_[[int(row)]]
+        else:
+            given = (
+                row if hasattr(row, "columns") or issparse(row) else np.atleast_2d(np.asarray(row))
+            )
+            rows = model._check_rows(given)
+        refuse_sparse("explain_row", rows, model.cluster_centers_)
+        if rows.shape[0] != 1:
+            raise ValueError(f"explain_row explains one row; got {rows.shape[0]} rows.")
+        k = model._n_features_out if n_clusters is None else n_clusters
+        names = [column.name for column in self._columns(preparer)]
+        return explain_row(model.hierarchy_, rows[0].astype(np.float64), k, names)
+
+    def label_frame(self, n_clusters: ArrayLike | None = None) -> pd.DataFrame:
+        """Return labels beside the ids of the rows; needs pandas.
+
+        Parameters
+        ----------
+        n_clusters : int or sequence of int, default=None
+            The cuts. None means that of `labels_`.
+
+        Returns
+        -------
+        DataFrame
+            One column ``cluster_k`` for each cut. The index has the ids of the rows, or counts them.
+        """
+        check_is_fitted(self)
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("label_frame needs pandas: pip install pandas.") from error
+        model: Any = self
+        given = model._n_features_out if n_clusters is None else n_clusters
+        ks = np.atleast_1d(np.asarray(given)).tolist()
+        labels = {f"cluster_{k}": model.hierarchy_.cut(k) for k in ks}
+        return pd.DataFrame(labels, index=model.ids_)
+
+    def _columns(self, preparer: TablePreparer | None) -> list[Column]:
+        """Names and units of the columns of `rows_`."""
+        table = getattr(self, "table_", None)
+        if preparer is not None:
+            check_is_fitted(preparer)
+            found = columns_of(preparer.preparation_)
+            if len(found) != self.n_features_in_:
+                raise ValueError(
+                    f"preparer must be what prepared the rows of the fit, {self.n_features_in_} "
+                    f"columns; got one that prepares {len(found)}."
+                )
+            return found
+        if table is not None:
+            return columns_of(table.preparation)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [Column(f"x{j}") for j in range(self.n_features_in_)]
+        return [Column(str(name)) for name in names]
+
+
+def columns_of(preparation: Preparation) -> list[Column]:
+    """Name prepared columns in the words of the table: levels of categories, dates, gaps."""
+    scales = preparation.scale or (1.0,) * len(preparation.columns)
+    found: list[Column] = []
+    for source in preparation.sources:
+        for i, feature in enumerate(source.features):
+            scale = scales[len(found)]
+            mark = feature.removeprefix(f"{source.name}=")
+            if source.kind == "category":
+                found.append(Column(source.name, scale, category=mark))
+            elif source.gaps and i == len(source.features) - 1:
+                found.append(Column(source.name, scale, category="(missing)"))
+            elif source.kind == "boolean":
+                found.append(Column(source.name, scale, category="true"))
+            else:
+                found.append(Column(feature, scale, date=source.kind == "date" and i == 0))
+    return found
