@@ -43,6 +43,7 @@ _DISTINGUISHING = 3  # columns named for each segment
 _MIN_DIFFERENCE = 0.3  # standard deviations
 _RULE_ROWS = 3000
 _MAX_CONDITIONS = 3
+_LEAST_COVERAGE = 0.1  # of a segment, by rules after the first
 _MAX_BOOTSTRAPPED_ROWS = 600_000  # in all bootstrap samples together
 _MIN_BOOTSTRAPS = 3
 
@@ -249,7 +250,13 @@ def _find_rules(
             found.append([])
             continue
         rules = find_rules(values, weight, inside, described, keys, _MAX_CONDITIONS, halves=0)
-        found.append([_describe_rule(rule) for rule in rules if rule.conditions])
+        found.append(
+            [
+                _describe_rule(rule)
+                for i, rule in enumerate(rules)
+                if rule.conditions and (i == 0 or rule.coverage >= _LEAST_COVERAGE)
+            ]
+        )
     return found
 
 

@@ -97,16 +97,20 @@ test("a category cell shows the most frequent category and titles the next", () 
   assertEqual(cell.title, "town: Bern 80% (of all rows 30%), Ulm 10% (of all rows 50%)");
 });
 
-test("several rules are alternatives", () => {
+test("rules after the first one wait until they are asked for", () => {
   const rules = [
     { text: "age > 40", coverage: 0.6, others: 0.01 },
     { text: "debt > 2", coverage: 0.3, others: 0 },
   ];
+  const described = describeRules(rules);
+  const [first, more] = described.children;
+  assertEqual(first.textContent, "age > 40: 60% of the segment, 1.0% of the others");
+  assertEqual(more.open, false);
   assertEqual(
-    describeRules(rules).textContent,
-    "age > 40: 60% of the segment, 1.0% of the others" +
-      "or debt > 2: 30% of the segment, 0% of the others",
+    more.textContent,
+    "or 1 other ruledebt > 2: 30% of the segment, 0% of the others",
   );
+  assertEqual(describeRules(rules.slice(1)).children.length, 1);
   assertEqual(describeRules([]), null);
 });
 

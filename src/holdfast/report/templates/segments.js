@@ -193,14 +193,17 @@ function categoryCells(categories, node) {
   });
 }
 
-// Each rule describes a part of the segment; together they describe more of it.
+// The first rule describes most of the segment. Others, which wait behind it, describe other parts.
 function describeRules(rules) {
-  const described = rules.map(({ text, coverage, others }, i) => {
+  const [first, ...others] = rules.map(({ text, coverage, others }) => {
     const covered = `${formatFraction(coverage)} of the segment, ${formatFraction(others)} of the others`;
-    const or = i ? html("span", { class: "muted" }, "or ") : null;
-    return html("li", {}, or, text, html("span", { class: "muted" }, `: ${covered}`));
+    return html("div", {}, text, html("span", { class: "muted" }, `: ${covered}`));
   });
-  return described.length ? html("ul", { class: "rule-text" }, described) : null;
+  if (!first) return null;
+  const more = others.length
+    ? html("details", {}, html("summary", {}, `or ${plural(others.length, "other rule")}`), others)
+    : null;
+  return html("div", { class: "rule-text" }, first, more);
 }
 
 function segmentCell(node, report, state) {
