@@ -5,13 +5,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from portable import normal
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from holdfast import HierarchicalKMedian, k_median_cost_to, load, membership
 from holdfast.storage.model import model_from_arrays, model_to_arrays
+from holdfast_paper.draws import normal
 
 METRICS = ["euclidean", "cosine"]
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr"]

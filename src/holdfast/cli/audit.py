@@ -48,6 +48,13 @@ SAMPLE_ROWS = 1000
 """The rows of a larger table that are measured, unless more are asked for: as on the page."""
 
 _DEFAULT = ("means", "medoids", "tree", "ward", "average", "complete", "single", "bisecting_kmeans")
+_ABOUT_HELD = (
+    "held: moved with the preparation of the whole table; the difference is due to preparing again."
+)
+_ABOUT_COST = (
+    "cost: sum of the distances to the best medoid of each cluster, in prepared units; of one: relative "
+    "to one cluster; of Ward: relative to Ward linkage."
+)
 _MOST_QUADRATIC = 30_000  # rows: 3.6 GB of distances
 
 
@@ -106,12 +113,9 @@ class AuditOptions:
         if not self.methods:
             return tuple(name for name in _DEFAULT if name in known)
         names = parse_names("--methods", self.methods)
-        for name in names:
-            if name not in known:
-                needs = " of distances" if self.by_distance and name in METHODS else ""
-                raise InputError(
-                    f"--methods{needs} must be some of {', '.join(known)}; got {name!r}."
-                )
+        for name in (name for name in names if name not in known):
+            needs = " of distances" if self.by_distance and name in METHODS else ""
+            raise InputError(f"--methods{needs} must be some of {', '.join(known)}; got {name!r}.")
         return names
 
     def check(self) -> None:
@@ -257,9 +261,7 @@ def _measure(
     from holdfast.stability import mean_cost
 
     method = METHODS[name]
-    clusterer: Any = (
-        method.by_distance() if asked.by_distance and method.by_distance else method.build()
-    )
+    clusterer: Any = ((asked.by_distance and method.by_distance) or method.build)()
     if found.prepare is None:
         result = _measure_movement(name, clusterer, found.rows, asked, how, progress)
     else:
@@ -355,18 +357,12 @@ def _show(
         console.show_json({**record, "results": records, "failed": failed, "files": files})
     elif records:
         form = "{:.1%}" if asked.measure == "moved_fraction" else "{:.4g}"
-        held = ["held"] if asked.by_stage else []
-        header = ["clusters", "removed", "method", "moved", "±", *held]
+        header = ["clusters", "removed", "method", "moved", "±", *(["held"] * asked.by_stage)]
         header += ["cost", "of one", "of Ward"]
         console.show_table(header, [_cells(record, form) for record in records])
         if asked.by_stage:
-            console.show_line(
-                "held: moved with the preparation of the whole table; the difference is due to preparing again."
-            )
-        console.show_line(
-            "cost: sum of the distances to the best medoid of each cluster, in prepared units; of one: "
-            "relative to one cluster; of Ward: relative to Ward linkage."
-        )
+            console.show_line(_ABOUT_HELD)
+        console.show_line(_ABOUT_COST)
     if failed:
         told = "; ".join(f"{name}: {why}" for name, why in failed.items())
         raise IncompleteResult(f"{len(failed)} of the methods failed. {told}")
