@@ -3,8 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from holdfast._machine import jit
 
 SIGNATURES = """
 import gc, json, sys
@@ -52,3 +55,51 @@ def test_each_kernel_is_compiled_once(inputs: str):
     signatures = json.loads(run.stdout)
     assert sum(signatures.values()) >= 20
     assert {name: count for name, count in signatures.items() if count > 1} == {}
+
+
+CACHED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from room import _caller_kernels
+print(_caller_kernels.add_one(1), *_caller_kernels.add_one.stats.cache_hits.values())
+"""
+
+
+def test_a_kernel_is_compiled_again_if_one_that_it_calls_changed(tmp_path: Path, monkeypatch):
+    """numba alone would load the cached caller, with the old kernel in it."""
+    room = tmp_path / "room"
+    room.mkdir()
+    (room / "__init__.py").touch()
+    decorate = f"""
+from pathlib import Path
+from holdfast._machine import jit
+jit.digest_kernels.__wrapped__.__defaults__ = (Path({str(tmp_path)!r}),)
+jit.digest_kernels.cache_clear()
+"""
+    (room / "_caller_kernels.py").write_text(
+        decorate
+        + "from room._called_kernels import add\n\n@jit.writing_kernel\ndef add_one(x):\n"
+        + "    return add(x)\n"
+    )
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    found = []
+    for added in (1, 1, 2):
+        (room / "_called_kernels.py").write_text(
+            "from holdfast._machine.jit import writing_kernel\n\n@writing_kernel\ndef add(x):\n"
+            f"    return x + {added}\n"
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", CACHED, str(tmp_path)],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        found.append(run.stdout.split())
+    assert found == [["2"], ["2", "1"], ["3"]]
+
+
+def test_the_digest_covers_all_kernels():
+    folder = Path(jit.__file__).parents[1]
+    decorators = tuple(f"@{name}" for name in jit.__all__ if name.endswith("kernel"))
+    for path in folder.rglob("*.py"):
+        lines = path.read_text().splitlines()
+        if any(line.startswith(decorators) for line in lines):
+            assert path in folder.glob("*/*_kernels.py")

@@ -1,7 +1,10 @@
 """Compile kernels: those that allocate, those that do not, and parts of kernels; a hint to fetch memory."""
 
+import hashlib
 import os
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -74,7 +77,22 @@ def _compile(function: Callable[..., Any], **options: bool) -> Callable[..., Any
         )(function)
     except RuntimeError:  # no folder for the cache
         return _compile(function, **{**options, "cache": False})
+    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if index is not None:
+        index._source_stamp = digest_kernels()
     return compiled
+
+
+@cache
+def digest_kernels(folder: Path = Path(__file__).parents[1]) -> str:
+    """Digest of all files with kernels: a cached kernel is valid only if none of them changed.
+
+    numba itself looks at the file of a kernel, not at those of the kernels that it calls.
+    """
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for path in sorted(folder.glob("*/*_kernels.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:
