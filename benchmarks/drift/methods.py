@@ -20,7 +20,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 
 from holdfast import HierarchicalKMedian, clusterers, match_labels
-from holdfast.clusterers.protocol import Clusterer
+from holdfast.clusterers.adapt import Clusterer
 from holdfast.clusterers.registry import METHODS as REGISTRY
 
 Array = NDArray[np.float64]

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from holdfast import k_median_cost
-from holdfast.clusterers.adapt import KMedianClusterer
-from holdfast.clusterers.protocol import Clusterer
+from holdfast.clusterers.adapt import Clusterer, KMedianClusterer
 from holdfast.stability.deletions import matched_after_deletions
 from holdfast.stability.measures import encode_labels, match_clusters, overlap_table
 from holdfast.stability.plan import keyed_generator, repeat_seeds

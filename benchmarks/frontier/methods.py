@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from holdfast import HierarchicalKMedian, clusterers
-from holdfast.clusterers.adapt import KMedianClusterer
-from holdfast.clusterers.protocol import Clusterer, Cuttable
+from holdfast.clusterers.adapt import Clusterer, Cuttable, KMedianClusterer
 from holdfast.clusterers.registry import METHODS as REGISTRY
 
 HOLDFAST = ("means", "medoids", "tree")

@@ -214,7 +214,7 @@ def test_a_method_that_fails_does_not_stop_the_others(holdfast, people, monkeypa
     def fail():
         raise MemoryError
 
-    monkeypatch.setattr(clusterers.flat, "bisecting_kmeans", fail)
+    monkeypatch.setattr(clusterers.peers, "bisecting_kmeans", fail)
     done = holdfast("audit", people, *FAST, "--methods", "bisecting_kmeans,ward", "-k", 3)
     assert done.code == 1
     assert "ward" in done.out

@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING, Any
 from holdfast.clusterers.registry import METHODS, Method
 
 if TYPE_CHECKING:
-    from holdfast.clusterers.adapt import as_clusterer, clnss
-    from holdfast.clusterers.flat import birch, bisecting_kmeans, hdbscan, kmeans, minibatch_kmeans
-    from holdfast.clusterers.linkage import (
+    from holdfast.clusterers.adapt import Clusterer, Cuttable, as_clusterer, clnss
+    from holdfast.clusterers.peers import (
         average_linkage,
+        birch,
+        bisecting_kmeans,
         complete_linkage,
         cut_linkage,
+        hdbscan,
+        kmeans,
+        minibatch_kmeans,
         single_linkage,
         ward_linkage,
     )
-    from holdfast.clusterers.protocol import Clusterer, Cuttable
 
 __all__ = [
     "METHODS",
@@ -44,19 +47,14 @@ __all__ = [
     "ward_linkage",
 ]
 
-_HOMES = {
-    **dict.fromkeys(("as_clusterer", "clnss"), "adapt"),
-    **dict.fromkeys(("birch", "bisecting_kmeans", "hdbscan", "kmeans", "minibatch_kmeans"), "flat"),
-    **dict.fromkeys(("average_linkage", "complete_linkage", "cut_linkage"), "linkage"),
-    **dict.fromkeys(("single_linkage", "ward_linkage"), "linkage"),
-    **dict.fromkeys(("Clusterer", "Cuttable"), "protocol"),
-}
+_ADAPTED = ("Clusterer", "Cuttable", "as_clusterer", "clnss")
 
 
 def __getattr__(name: str) -> Any:
     # Lazy, so that the command line can list the methods without loading scikit-learn.
-    if name in _HOMES:
-        return getattr(import_module(f"holdfast.clusterers.{_HOMES[name]}"), name)
+    if name in __all__:
+        home = "adapt" if name in _ADAPTED else "peers"
+        return getattr(import_module(f"holdfast.clusterers.{home}"), name)
     raise AttributeError(f"module 'holdfast.clusterers' has no attribute {name!r}")
 
 

@@ -1,22 +1,62 @@
-"""Any clusterer -> the one protocol."""
+"""The protocol that every clusterer follows, and anything that clusters behind it."""
+
+from __future__ import annotations  # short names in help()
 
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from holdfast.clusterers.protocol import Clusterer, Cuttable, Rows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
 
-__all__ = ["EstimatorClusterer", "FunctionClusterer", "KMedianClusterer", "ObjectClusterer"]
-__all__ += ["adapt_estimator", "as_clusterer", "clnss", "fresh_copy"]
+__all__ = ["Clusterer", "Cuttable", "EstimatorClusterer", "FunctionClusterer", "KMedianClusterer"]
+__all__ += ["ObjectClusterer", "Rows", "adapt_estimator", "as_clusterer", "clnss", "fresh_copy"]
 
 _PLAIN = (str, int, float, bool, type(None))
+
+Rows = NDArray[Any]
+"""A two-dimensional array of numbers, one row per point."""
+
+
+class Cuttable(Protocol):
+    """The result of a fit."""
+
+    def cut(self, k: int, /) -> ArrayLike:
+        """Labels of the partition into k clusters, one per row: integers or strings."""
+        ...
+
+
+@runtime_checkable
+class Clusterer(Protocol):
+    """Rows and a seed -> something to cut.
+
+    Attributes
+    ----------
+    name : str
+        Name in tables and figures.
+    randomized : bool
+        Whether the seed matters. If not, one repeat is enough.
+    hierarchical : bool
+        Whether one fit serves every k. If not, `cut` fits when it is called.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    @property
+    def randomized(self) -> bool: ...  # noqa: D102
+
+    @property
+    def hierarchical(self) -> bool: ...  # noqa: D102
+
+    def fit(self, X: Rows, seed: int) -> Cuttable:
+        """Cluster the rows of `X`; `seed` is from 0 to 2^32 - 1."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_array, get_tags
 from sklearn.utils.validation import _num_samples
 
-from holdfast.clusterers.adapt import FunctionClusterer, KMedianClusterer, adapt_estimator
-from holdfast.clusterers.protocol import Clusterer, Cuttable, Rows
+from holdfast.clusterers.adapt import (
+    Clusterer,
+    Cuttable,
+    FunctionClusterer,
+    KMedianClusterer,
+    Rows,
+    adapt_estimator,
+)
 from holdfast.parameters import check_distances
 from holdfast.rows.ids import identify_rows
 

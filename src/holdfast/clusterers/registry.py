@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from holdfast.clusterers.protocol import Clusterer
+    from holdfast.clusterers.adapt import Clusterer
 
 __all__ = ["METHODS", "Method"]
 
@@ -54,7 +54,7 @@ def _holdfast(name: str, title: str, **parameters: Any) -> Method:
 
 def _linkage(name: str, title: str, *, quadratic: bool = False) -> Method:
     def build(precomputed: bool = False) -> "Clusterer":
-        from holdfast.clusterers.linkage import LinkageClusterer
+        from holdfast.clusterers.peers import LinkageClusterer
 
         return LinkageClusterer(name, precomputed=precomputed)
 
@@ -62,11 +62,11 @@ def _linkage(name: str, title: str, *, quadratic: bool = False) -> Method:
     return Method(name, title, build, quadratic, by_distance)
 
 
-def _flat(name: str, title: str) -> Method:
+def _of_sklearn(name: str, title: str) -> Method:
     def build() -> "Clusterer":
-        from holdfast.clusterers import flat
+        from holdfast.clusterers import peers
 
-        clusterer: Clusterer = getattr(flat, name)()
+        clusterer: Clusterer = getattr(peers, name)()
         return clusterer
 
     return Method(name, title, build)
@@ -84,11 +84,11 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _linkage("average", "average linkage", quadratic=True),
             _linkage("complete", "complete linkage", quadratic=True),
             _linkage("single", "single linkage"),
-            _flat("bisecting_kmeans", "bisecting k-means"),
-            _flat("kmeans", "k-means"),
-            _flat("minibatch_kmeans", "mini-batch k-means"),
-            _flat("birch", "BIRCH"),
-            _flat("hdbscan", "HDBSCAN"),
+            _of_sklearn("bisecting_kmeans", "bisecting k-means"),
+            _of_sklearn("kmeans", "k-means"),
+            _of_sklearn("minibatch_kmeans", "mini-batch k-means"),
+            _of_sklearn("birch", "BIRCH"),
+            _of_sklearn("hdbscan", "HDBSCAN"),
         )
     }
 )

@@ -17,7 +17,7 @@ from sklearn.metrics import pairwise_distances, silhouette_samples
 
 from holdfast._machine.hash import keyed_sample
 from holdfast._machine.progress import ProgressOption
-from holdfast.clusterers.protocol import Rows as AnyRows
+from holdfast.clusterers.adapt import Rows as AnyRows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.cost import cost_sample, k_median_cost

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.clusterers.protocol import Rows
+from holdfast.clusterers.adapt import Rows
 
 __all__ = [
     "Add",

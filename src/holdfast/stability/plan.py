@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast._machine.hash import combine_arrays, purpose_key, seed_from
 from holdfast.clusterers import Clusterer, as_clusterer
-from holdfast.clusterers.adapt import EstimatorClusterer, FunctionClusterer
+from holdfast.clusterers.adapt import EstimatorClusterer, FunctionClusterer, Rows
 from holdfast.clusterers.data import SelectingClusterer, as_selectable, check_rows
-from holdfast.clusterers.protocol import Rows
 from holdfast.stability.measures import check_kept
 from holdfast.stability.perturb import Delete, Jitter, Perturbation, as_perturbation, draw_rows
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.clusterers.protocol import Cuttable, Rows
+from holdfast.clusterers.adapt import Cuttable, Rows
 from holdfast.stability.measures import (
     Labels,
     adjusted_rand,

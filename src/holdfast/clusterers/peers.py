@@ -1,4 +1,7 @@
-"""Agglomerative clustering ([LHBP25], Alg. 3) by SciPy, or by fastcluster if it is installed."""
+"""Other clusterers: linkages ([LHBP25], Alg. 3) by SciPy or fastcluster, and those of scikit-learn.
+
+`sklearn.cluster` is imported on use: it takes half a second to load, in every worker process.
+"""
 
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -10,14 +13,19 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
-from holdfast.clusterers.protocol import Rows
+from holdfast.clusterers.adapt import EstimatorClusterer, Rows, adapt_estimator
 
 __all__ = [
     "LinkageClusterer",
     "Merges",
     "average_linkage",
+    "birch",
+    "bisecting_kmeans",
     "complete_linkage",
     "cut_linkage",
+    "hdbscan",
+    "kmeans",
+    "minibatch_kmeans",
     "single_linkage",
     "ward_linkage",
 ]
@@ -144,3 +152,50 @@ def average_linkage(backend: Backend = "auto") -> LinkageClusterer:
 def ward_linkage(backend: Backend = "auto") -> LinkageClusterer:
     """Merge the clusters that increase the within-cluster sum of squares least."""
     return LinkageClusterer("ward", backend)
+
+
+def kmeans(**parameters: Any) -> EstimatorClusterer:
+    """Lloyd's k-means; `parameters` are those of `sklearn.cluster.KMeans`."""
+    from sklearn.cluster import KMeans
+
+    return adapt_estimator(KMeans(**parameters), "k-means")
+
+
+def minibatch_kmeans(**parameters: Any) -> EstimatorClusterer:
+    """k-means on random batches of rows, for large data.
+
+    `parameters` are those of `sklearn.cluster.MiniBatchKMeans`.
+    """
+    from sklearn.cluster import MiniBatchKMeans
+
+    return adapt_estimator(MiniBatchKMeans(**parameters), "mini-batch k-means")
+
+
+def bisecting_kmeans(**parameters: Any) -> EstimatorClusterer:
+    """Bisecting k-means, fitted once per k.
+
+    `parameters` are those of `sklearn.cluster.BisectingKMeans`.
+    """
+    from sklearn.cluster import BisectingKMeans
+
+    return adapt_estimator(BisectingKMeans(**parameters), "bisecting k-means")
+
+
+def birch(**parameters: Any) -> EstimatorClusterer:
+    """BIRCH; `parameters` are those of `sklearn.cluster.Birch`.
+
+    Gives fewer than k clusters if its `threshold` leaves fewer subclusters.
+    """
+    from sklearn.cluster import Birch
+
+    return adapt_estimator(Birch(**parameters), "BIRCH")
+
+
+def hdbscan(**parameters: Any) -> EstimatorClusterer:
+    """HDBSCAN, which chooses the number of clusters; noise is a cluster of its own.
+
+    `parameters` are those of `sklearn.cluster.HDBSCAN`.
+    """
+    from sklearn.cluster import HDBSCAN
+
+    return adapt_estimator(HDBSCAN(**{"copy": True, **parameters}), "HDBSCAN")

@@ -13,7 +13,7 @@ from holdfast.clusterers import (
     single_linkage,
     ward_linkage,
 )
-from holdfast.clusterers.linkage import LinkageClusterer
+from holdfast.clusterers.peers import LinkageClusterer
 
 LINKAGES = {
     "single": single_linkage,
@@ -97,7 +97,7 @@ def test_unknown_backends_are_named():
 
 
 def test_scipy_serves_where_fastcluster_is_missing(monkeypatch):
-    monkeypatch.setattr("holdfast.clusterers.linkage.find_spec", lambda name: None)
-    monkeypatch.setattr("holdfast.clusterers.linkage.import_module", None)
+    monkeypatch.setattr("holdfast.clusterers.peers.find_spec", lambda name: None)
+    monkeypatch.setattr("holdfast.clusterers.peers.import_module", None)
     labels = ward_linkage().fit(SCATTERED, 0).cut(5)
     assert clustering_distance(labels, fcluster(linkage(SCATTERED, "ward"), 5, "maxclust")) == 0.0
