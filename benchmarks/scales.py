@@ -4,16 +4,22 @@ Every rule is fitted again with the clusters when rows are removed, so what it a
 parentheses: with the scales of the whole table held, what clustering itself moves.
 
     python benchmarks/scales.py    # the table in docs/tables.md; HOLDFAST_DATA has the paper's data
+    python benchmarks/scales.py --rules "core;core, 4 steps" --trials 12 --seeds 3 --keyed-by table
+                                   # rows keyed by their values in the table, not by scaled ones
 """
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets
 
 from holdfast import HierarchicalKMedian, clustering_distance
+from holdfast.centers.keyed_table import collect_table
+from holdfast.grid.cells import row_keys
 from holdfast.tables.summary import Distinct, core_deviation, find_scale
 from holdfast_paper.datasets import load_dataset
 
@@ -92,12 +98,19 @@ def find_scales(rows: Array, rule: Rule) -> Array:
     return np.where(scale > 0.0, scale, 1.0)
 
 
-def cluster(rows: Array) -> list[NDArray[np.int32]]:
-    hierarchy = HierarchicalKMedian(max(KS), max_centers=max(KS)).fit(rows).hierarchy_
+def cluster(rows: Array, scale: Array, seed: int, by_table: bool) -> list[NDArray[np.int32]]:
+    """Cut a fit of the scaled rows; `by_table` hashes their values in the table."""
+
+    def keyed(*given: object) -> object:
+        return replace(collect_table(*given), key=row_keys(np.ascontiguousarray(rows), seed))
+
+    model = HierarchicalKMedian(max(KS), max_centers=max(KS), random_state=seed)
+    with patch("holdfast.pipeline.collect_table", keyed if by_table else collect_table):
+        hierarchy = model.fit(rows / scale).hierarchy_
     return [hierarchy.cut(k) for k in KS]
 
 
-def measure(rows: Array, rule: Rule, trials: int) -> dict[str, Array]:
+def measure(rows: Array, rule: Rule, trials: int, seed: int, by_table: bool) -> dict[str, Array]:
     """Fractions of the remaining rows that move, with scales refitted and held, for 1 row and 5%.
 
     Also the largest relative change of a scale when one row is removed: the one with the smallest
@@ -106,7 +119,7 @@ def measure(rows: Array, rule: Rule, trials: int) -> dict[str, Array]:
     rng = np.random.default_rng(1)
     n = rows.shape[0]
     whole = find_scales(rows, rule)
-    labels = cluster(rows / whole)
+    labels = cluster(rows, whole, seed, by_table)
     found = {"refitted": np.zeros((2, trials)), "held": np.zeros((2, trials))}
     for row, size in enumerate((1, max(1, round(0.05 * n)))):
         for trial in range(trials):
@@ -114,9 +127,10 @@ def measure(rows: Array, rule: Rule, trials: int) -> dict[str, Array]:
             kept[rng.choice(n, size, replace=False)] = False
             left = rows[kept]
             for how, scale in (("refitted", find_scales(left, rule)), ("held", whole)):
+                after = cluster(left, scale, seed, by_table)
                 moved = [
-                    clustering_distance(before[kept], after, measure="moved_fraction")
-                    for before, after in zip(labels, cluster(left / scale), strict=True)
+                    clustering_distance(a[kept], b, measure="moved_fraction")
+                    for a, b in zip(labels, after, strict=True)
                 ]
                 found[how][row, trial] = np.mean(moved)
     change = [
@@ -130,6 +144,8 @@ def measure(rows: Array, rule: Rule, trials: int) -> dict[str, Array]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--keyed-by", choices=("rows", "table"), default="rows")
     parser.add_argument("--rules", default=";".join(RULES))
     parser.add_argument("--tables", default=";".join(CHOSEN_ON + JUDGING))
     args = parser.parse_args()
@@ -141,9 +157,12 @@ def main() -> None:
         rows = load(name)
         cells, numbers = [], []
         for rule in rules:
-            found = measure(rows, RULES[rule], args.trials)
-            refitted, held = found["refitted"].mean(axis=1), found["held"].mean(axis=1)
-            numbers.append([*refitted, *held, found["change"].max()])
+            by_seed = [
+                measure(rows, RULES[rule], args.trials, seed, args.keyed_by == "table")
+                for seed in range(args.seeds)
+            ]
+            means = [np.mean([f[h] for f in by_seed], axis=(0, 2)) for h in ("refitted", "held")]
+            numbers.append([*means[0], *means[1], by_seed[0]["change"].max()])
             cells.append(describe(numbers[-1]))
         sums.setdefault("chosen on" if name in CHOSEN_ON else "judging", []).append(numbers)
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)

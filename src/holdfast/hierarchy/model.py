@@ -64,7 +64,8 @@ class Hierarchy:
 
     Cluster t is the cluster of the t-th center for every k > t. ``cut(k + 1)`` differs from
     ``cut(k)`` only in the rows that moved into the new cluster k.
-    :meth:`HierarchicalKMedian.fit` creates it.
+    :meth:`HierarchicalKMedian.fit` creates it. It holds no rows: what needs them is asked of the
+    estimator, such as :meth:`HierarchicalKMedian.explain` and :func:`holdfast.membership`.
 
     Attributes
     ----------
