@@ -108,7 +108,7 @@ right.set_title("k-median cost, k-means = 1")
 right.set_ylim(0.9, 1.1)
 for ax in (left, right):
     ax.set_xlabel("week of 2013")
-left.legend(frameon=False)
+right.legend(loc="lower left", frameon=False)
 plt.show()
 
 # %%

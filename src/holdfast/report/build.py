@@ -80,7 +80,7 @@ def build_report(
         as for `average_sensitivity`. None compares the three methods of holdfast, Ward, average,
         complete and single linkage, and bisecting k-means.
     names : sequence of str or Column, default=None
-        Names of the columns. A :class:`holdfast.hierarchy.rules.Column` can also say that a column
+        Names of the columns. A ``holdfast.hierarchy.rules.Column`` can also say that a column
         is the indicator of a category, or a date.
     ids : sequence, default=None
         Names of the rows. None numbers them from 0.
