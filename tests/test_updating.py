@@ -13,7 +13,7 @@ from models import build_model
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from holdfast import HierarchicalKMedian, load
+from holdfast import HierarchicalKMedian, load, pipeline
 
 RNG = np.random.RandomState(3)
 ROWS = RNG.standard_normal((60, 2)).round(1) + 5.0 * (np.arange(60) % 3)[:, None]
@@ -99,6 +99,93 @@ def test_any_sequence_of_updates_equals_a_fit_on_what_is_left(name, data):
         check_equals_fit(model, ROWS[left])
 
 
+# The first clusters after an update
+
+
+def update_in_part(monkeypatch, first: int = 5) -> tuple[HierarchicalKMedian, list[int]]:
+    """A model after an update, and the sizes of the hierarchies that were computed for it."""
+    computed: list[int] = []
+    cluster = pipeline.cluster_and_order
+
+    def note(X, weight, settings, *rest, **given):
+        computed.append(settings.max_centers)
+        return cluster(X, weight, settings, *rest, **given)
+
+    model = HierarchicalKMedian(3, method="tree").fit(ROWS[:50])
+    monkeypatch.setattr(pipeline, "FIRST", first)
+    monkeypatch.setattr(pipeline, "cluster_and_order", note)
+    return model.partial_fit(ROWS[50:]), computed
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, float("inf")])
+@pytest.mark.parametrize("first", [2, 5, 30])
+def test_first_clusters_are_those_of_the_whole_hierarchy(monkeypatch, epsilon, first):
+    model = HierarchicalKMedian(2, method="tree", epsilon=epsilon).partial_fit(ROWS)
+    whole = clone(model).fit(np.unique(ROWS, axis=0), *counted(ROWS)).hierarchy_
+    monkeypatch.setattr(pipeline, "FIRST", first)
+    part = model.hierarchy_.down_to(first)
+    assert part is not model.hierarchy_
+    assert (part.n_centers, model.hierarchy_.n_centers) == (first, whole.n_centers)
+    new = np.random.RandomState(1).uniform(-9.0, 16.0, size=(80, 2))
+    for k in range(1, first + 1):
+        np.testing.assert_array_equal(model.hierarchy_.cut(k), whole.cut(k))
+        np.testing.assert_array_equal(model.hierarchy_.sizes(k), whole.sizes(k))
+        np.testing.assert_array_equal(model.hierarchy_.predict(new, k), whole.predict(new, k))
+        for name in ("center_indices", "costs", "parent", "finest"):
+            found, expected = (
+                getattr(model.hierarchy_.first(k), name),
+                getattr(whole.first(k), name),
+            )
+            np.testing.assert_array_equal(found, expected)
+    check_same(model, clone(model).fit(np.unique(ROWS, axis=0), *counted(ROWS)))
+
+
+def counted(rows: np.ndarray) -> list[None | np.ndarray]:
+    """`y` and the weights of the distinct rows, as arguments of fit."""
+    return [None, np.unique(rows, axis=0, return_counts=True)[1]]
+
+
+def test_few_clusters_after_an_update_are_computed_alone(monkeypatch):
+    model, computed = update_in_part(monkeypatch)
+    labels = model.labels_
+    assert (model.hierarchy_.cut(5).max(), labels.max()) == (4, 2)
+    assert model.predict(ROWS).shape == (60,)
+    assert model.cluster_centers_.shape == (3, 2)
+    assert model.hierarchy_.n_rows == labels.size
+    assert repr(model.hierarchy_).startswith("Hierarchy(n_rows=")
+    with pytest.raises(ValueError, match="k must be from 1 to"):
+        model.hierarchy_.cut(1000)
+    with pytest.raises(AttributeError, match="no attribute 'size'"):
+        _ = model.hierarchy_.size
+    assert computed == [5]
+    assert model.hierarchy_.cut(6).max() == 5
+    assert model.hierarchy_.costs.size == model.hierarchy_.center_indices.size == labels.size
+    assert computed == [5, pipeline_limit(model)]
+
+
+def pipeline_limit(model: HierarchicalKMedian) -> int:
+    return model._settings_for(model.rows_).max_centers
+
+
+def test_a_hierarchy_in_part_is_pickled_whole(monkeypatch):
+    model, computed = update_in_part(monkeypatch)
+    assert model.hierarchy_.cut(2).max() == 1
+    copy = pickle.loads(pickle.dumps(model))
+    assert len(computed) == 2
+    check_same(copy, model)
+    assert len(computed) == 2
+
+
+def test_threads_share_one_completion(monkeypatch):
+    model, computed = update_in_part(monkeypatch)
+    hierarchy = model.hierarchy_
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda k: hierarchy.cut(1 + k % 40), range(80)))
+    assert len(computed) == 2
+    for k, labels in enumerate(found):
+        np.testing.assert_array_equal(labels, hierarchy.cut(1 + k % 40))
+
+
 @over_configurations
 def test_adding_at_once_in_parts_and_with_weights_is_the_same(name):
     parameters = CONFIGURATIONS[name]
@@ -181,8 +268,8 @@ def test_nothing_is_clustered_until_it_is_asked_for(monkeypatch):
     fits = []
     from holdfast.estimator import updates
 
-    original = updates.cluster_rows
-    monkeypatch.setattr(updates, "cluster_rows", lambda *a: fits.append(1) or original(*a))
+    original = updates.cluster_first
+    monkeypatch.setattr(updates, "cluster_first", lambda *a: fits.append(1) or original(*a))
     model = HierarchicalKMedian(3, method="tree").fit(ROWS)
     for row in ROWS[:10]:
         model.forget([row]).partial_fit([row + 1.0])
@@ -216,14 +303,14 @@ def test_a_result_that_is_computed_during_an_update_is_not_kept(monkeypatch):
     from holdfast.estimator import updates
 
     model = HierarchicalKMedian(2).partial_fit(ROWS)
-    cluster, started, adding = updates.cluster_rows, threading.Event(), threading.Event()
+    cluster, started, adding = updates.cluster_first, threading.Event(), threading.Event()
 
     def cluster_slowly(*arguments):
         started.set()
         adding.wait(60)
         return cluster(*arguments)
 
-    monkeypatch.setattr(updates, "cluster_rows", cluster_slowly)
+    monkeypatch.setattr(updates, "cluster_first", cluster_slowly)
     with ThreadPoolExecutor(2) as pool:
         old = pool.submit(lambda: model.labels_)
         started.wait(60)

@@ -186,7 +186,7 @@ def fit_sketch(
 def _label_source(estimator: HierarchicalKMedian, source: Source) -> Iterator[NDArray[np.int32]]:
     # Only the centers of this cut: a few kilobytes to search instead of the whole hierarchy.
     k = estimator.cluster_centers_.shape[0]
-    locator = estimator.hierarchy_.locator.first(k)
+    locator = estimator.hierarchy_.down_to(k).locator.first(k)
     names = getattr(estimator, "feature_names_in_", None)
     for chunk in source:
         if chunk.rows.shape[1] != estimator.n_features_in_:

@@ -117,7 +117,8 @@ def predict(estimator: HierarchicalKMedian, X: Any, *, columns: Iterable[str] | 
     check_is_fitted(estimator)
     kind = kind_of(X)
     named = None if columns is None else tuple(columns)
-    centers = estimator.hierarchy_.locator.first(estimator.cluster_centers_.shape[0])
+    k = estimator.cluster_centers_.shape[0]
+    centers = estimator.hierarchy_.down_to(k).locator.first(k)
     locator = delayed(centers, pure=False, traverse=False)  # once in the graph, not once per block
     names = getattr(estimator, "feature_names_in_", None)
     expected = None if names is None else tuple(str(name) for name in names)

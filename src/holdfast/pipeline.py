@@ -16,7 +16,6 @@ from holdfast.centers.keyed_table import collect_table, sort_locations
 from holdfast.centers.means import choose_means
 from holdfast.centers.medoids import (
     METRICS,
-    HashSortKey,
     Locations,
     choose_by_distance,
     collect_locations,
@@ -34,10 +33,13 @@ from holdfast.hierarchy.replay import (
     build_split_locator,
 )
 from holdfast.parameters import Settings
-from holdfast.rows.order import CellSortKey, RowOrder
+from holdfast.rows.order import CellOrder, order_of
 from holdfast.tree import build_tree
 
-__all__ = ["Clustering", "cluster_and_order", "cluster_rows"]
+__all__ = ["Clustering", "cluster_and_order", "cluster_first", "cluster_rows"]
+
+FIRST = 256
+"""Clusters that are built after an update before more are asked for."""
 
 Rows = NDArray[np.float64]
 Weights = NDArray[np.float64] | None
@@ -46,10 +48,10 @@ Keys = NDArray[np.uint64] | None
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """The hierarchy, and the order in which the rows were sorted to build it."""
+    """The hierarchy, and the order in which the tree has sorted the rows, if it can be kept."""
 
     hierarchy: Hierarchy
-    row_order: RowOrder | None  # none: the method has no need of an order
+    order: CellOrder | None = None
 
 
 def cluster_rows(
@@ -67,6 +69,33 @@ def cluster_rows(
     return cluster_and_order(X, weight, settings, extent, shown).hierarchy
 
 
+def cluster_first(
+    X: Rows,
+    weight: Weights,
+    settings: Settings,
+    extent: Extent | None,
+    order: CellOrder | None,
+    n_clusters: int,
+) -> Clustering:
+    """Build the first clusters of the hierarchy, at least `n_clusters`, and the rest when asked to.
+
+    The race of the tree chooses one center after the other, and the first ones do not depend on how
+    many follow: they take a fraction of the time. `X` and `weight` must not change.
+    """
+    n_rows = X.shape[0] if weight is None else int(np.count_nonzero(weight))
+    first, n_centers = max(FIRST, n_clusters), min(settings.max_centers, n_rows)
+    if settings.method != "tree" or settings.epsilon == 0.0 or n_centers <= first:
+        return cluster_and_order(X, weight, settings, extent, order=order)
+    few = replace(settings, max_centers=first)
+    clustering = cluster_and_order(X, weight, few, extent, order=order)
+    order = clustering.order
+
+    def finish() -> Hierarchy:
+        return cluster_and_order(X, weight, settings, extent, order=order).hierarchy
+
+    return Clustering(Hierarchy.in_part(clustering.hierarchy, n_centers, finish), order)
+
+
 def cluster_and_order(
     X: Rows,
     weight: Weights,
@@ -74,23 +103,29 @@ def cluster_and_order(
     extent: Extent | None = None,
     shown: ProgressOption = False,
     keys: Keys = None,
+    order: CellOrder | None = None,
 ) -> Clustering:
     """Build the hierarchy as `cluster_rows` does, and keep the order of the rows.
 
-    `keys` are the keys of rows of precomputed distances, which have no content of their own.
+    `keys` are the keys of rows of precomputed distances, which have no content of their own. An
+    `order` of the rows on the same grid saves the tree the time to sort them.
     """
     if weight is not None and not weight.all():
         return _cluster_present(X, weight, settings, extent, shown, keys)
     with unwrap_interrupts():
         if settings.method == "tree":
-            return _cluster_by_tree(X, weight, settings, extent)
+            return _cluster_by_tree(X, weight, settings, extent, order)
         if settings.method == "medoids":
             return _cluster_by_medoids(X, weight, settings, keys)
         return _cluster_by_means(X, weight, settings, shown)
 
 
 def _cluster_by_tree(
-    X: Rows, weight: Weights, settings: Settings, extent: Extent | None
+    X: Rows,
+    weight: Weights,
+    settings: Settings,
+    extent: Extent | None,
+    order: CellOrder | None,
 ) -> Clustering:
     """Points -> cells -> tree -> centers -> hierarchy, in O(n d + n log n) time."""
     seed = settings.seed
@@ -103,7 +138,10 @@ def _cluster_by_tree(
         root_box=settings.root_box,
         least_exponent=None if extent is None else extent.exponent,
     )
-    cells = collect_cells(X, weight, grid, seed)
+    keep = settings.max_centers >= X.shape[0]
+    cells = None if order is None else order.cells(X, weight, grid, seed, keep=keep)
+    if cells is None:
+        cells = collect_cells(X, weight, grid, seed, keep=keep)
     if not np.isfinite(grid.unit * cells.total_weight):
         _refuse_overflow(lower.min(), upper.max(), weight)
     _warn_of_merged(
@@ -114,7 +152,7 @@ def _cluster_by_tree(
     centers = choose_centers(tree, settings.epsilon, settings.max_centers, seed)
     del tree  # before the labels of rows need memory
     hierarchy = build_hierarchy(centers, cells, grid, settings.max_centers)
-    return Clustering(hierarchy, RowOrder(cells.order, CellSortKey(grid), cells.n_merged == 0))
+    return Clustering(hierarchy, order_of(cells))
 
 
 def _cluster_by_medoids(X: Rows, weight: Weights, settings: Settings, keys: Keys) -> Clustering:
@@ -177,7 +215,7 @@ def _cluster_by_means(
         start,
         settings.max_centers,
     )
-    return Clustering(hierarchy, None)
+    return Clustering(hierarchy)
 
 
 @dataclass(frozen=True)
@@ -187,7 +225,6 @@ class _Located:
     locations: Locations
     metric: int
     exponent: int
-    n_merged: int
 
 
 def _locate(X: Rows, weight: Weights, settings: Settings, keys: Keys) -> _Located:
@@ -199,7 +236,7 @@ def _locate(X: Rows, weight: Weights, settings: Settings, keys: Keys) -> _Locate
     merged = int(count_merged(read_only(X), locations.order, locations.start).sum())
     if settings.metric != "cosine":
         _warn_of_merged(merged, "float64 can resolve if the largest value is scaled to 1")
-    return _Located(locations, metric, exponent, merged)
+    return _Located(locations, metric, exponent)
 
 
 def _assemble(
@@ -233,10 +270,7 @@ def _assemble(
         locations.start,
         settings.max_centers,
     )
-    if settings.metric == "precomputed":  # rows cannot come or go without their columns
-        return Clustering(hierarchy, None)
-    sort_key = HashSortKey(found.metric, found.exponent, settings.seed)
-    return Clustering(hierarchy, RowOrder(locations.order, sort_key, found.n_merged == 0))
+    return Clustering(hierarchy)
 
 
 def _cluster_present(
@@ -269,8 +303,7 @@ def _cluster_present(
     for array in (finest, center_indices):
         array.flags.writeable = False
     hierarchy = replace(hierarchy, finest=finest, center_indices=center_indices)
-    order = clustering.row_order
-    return Clustering(hierarchy, None if order is None else order.among(numbers))
+    return Clustering(hierarchy)
 
 
 def _refuse_overflow(lower: float, upper: float, weight: Weights) -> NoReturn:

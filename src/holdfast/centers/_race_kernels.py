@@ -175,7 +175,7 @@ def open_node(node, t, time, deficit, most, temperature, branch_key, nodes, stat
 
 @inner_kernel
 def search_heavy(
-    root, time, most, temperature, t, coordinates, splits, place, nodes, state, now, looked, heap
+    root, time, most, temperature, t, source, splits, place, nodes, state, now, looked, heap
 ):
     """Find the first leaf under heavy tops to arrive; `time` is their earliest clock.
 
@@ -190,7 +190,7 @@ def search_heavy(
         if node % 2 == 1:
             if looked.size > 0:
                 looked[node // 2] = now[0]["run"]
-            key = branch_key_at(node // 2, coordinates, splits, place)
+            key = branch_key_at(node // 2, source, splits, place)
             score, node, time, deficit, score_b, b, time_b, deficit_b = open_node(
                 node, t, time, deficit, most, temperature, key, nodes, state
             )
@@ -246,7 +246,7 @@ def look_ahead(arrived, queue, leaf_key, nodes, state):
 
 @inlined_kernel
 def race(
-    t, most, temperature, threshold, root, race_key, coordinates, splits, place, leaf_key, queue,
+    t, most, temperature, threshold, root, race_key, source, splits, place, leaf_key, queue,
     times, nodes, state, now, looked, heap, late,
 ):  # fmt: skip
     """Run the race of round t.
@@ -285,7 +285,7 @@ def race(
                 earliest = heavy_time * portable_exp((threshold - most) / temperature)
         if arrival - now[0]["clock"] >= earliest and heavy_leaf < 0:
             heavy_leaf, heavy_time, deficit = search_heavy(
-                root, heavy_time, most, temperature, t, coordinates, splits, place, nodes, state,
+                root, heavy_time, most, temperature, t, source, splits, place, nodes, state,
                 now, looked, heap,
             )  # fmt: skip
             if temperature > 0.0:
@@ -326,7 +326,7 @@ def draw_temperature(t, least_cost, rate, key):
 
 @writing_kernel
 def run_rounds(
-    rate, root, keys, coordinates, splits, place, leaf_key, rank, queue, times,
+    rate, root, keys, source, splits, place, leaf_key, rank, queue, times,
     nodes, state, now, looked, heap, late, center, costs, split_from, cell,
 ):  # fmt: skip
     """Choose as many centers by Algorithm 2 as `center` has room for.
@@ -335,7 +335,7 @@ def run_rounds(
     ----------
     rate : ``rate * cost`` is the smallest temperature of a round
     keys : of the temperatures and of the heavy race
-    coordinates, splits, place : what determines the keys of inner nodes
+    source, splits, place : what determines the keys of inner nodes
     rank : nodes by best gain, largest first, or the first part of that list
     queue, times : leaves by their first arrival, or the first part of them; their arrivals
     nodes, state, now : as before the first round; overwritten with the final state
@@ -365,7 +365,7 @@ def run_rounds(
         if passed == rank.size < state.size:
             return t
         leaf = race(
-            t, nodes[leader]["best"], temperature, threshold, root, keys[1], coordinates, splits,
+            t, nodes[leader]["best"], temperature, threshold, root, keys[1], source, splits,
             place, leaf_key, queue, times, nodes, state, now, looked, heap, late,
         )  # fmt: skip
         if leaf < 0:

@@ -126,7 +126,7 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
             temperature_rate(epsilon, tree.total_weight),
             tree.root,
             round_keys(seed),
-            tree.coordinates,
+            tree.source,
             tree.splits,
             tree.place,
             tree.leaf_key,

@@ -30,7 +30,6 @@ from holdfast.grid.cells import row_keys, to_fixed_point
 __all__ = [
     "MAX_CANDIDATES",
     "METRICS",
-    "HashSortKey",
     "Locations",
     "choose_by_distance",
     "collect_locations",
@@ -90,24 +89,6 @@ def prepare_rows(X: NDArray[np.float64], metric: int, exponent: int) -> NDArray[
         with np.errstate(over="ignore"):  # new rows so far away that all distances are infinite
             prepared = np.ldexp(X, -exponent)
     return prepared
-
-
-@dataclass(frozen=True)
-class HashSortKey:
-    """The keys by which `collect_locations` sorts rows."""
-
-    metric: int
-    exponent: int
-    seed: int
-
-    def of_fitted(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """Keys of rows of the fit, in one column."""
-        prepared = prepare_rows(rows, self.metric, self.exponent)
-        return _location_keys(prepared, self.seed, self.metric, self.exponent)[:, None]
-
-    def of_any(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Keys of any rows, in one column; any row can be in the fit."""
-        return self.of_fitted(rows), np.ones(rows.shape[0], dtype=np.bool_)
 
 
 def _location_keys(

@@ -212,7 +212,7 @@ class FollowedModel:
         model: Any = self
         held, weight = model._held_rows()
         refuse_sparse("follow", held, rows)
-        metric = METRICS[getattr(model.hierarchy_.locator, "metric", 0)]
+        metric = METRICS[getattr(model.hierarchy_.down_to(1).locator, "metric", 0)]
         if metric in ("manhattan", "precomputed"):
             raise ValueError(
                 'follow supports metric="euclidean" and metric="cosine"; this model has '

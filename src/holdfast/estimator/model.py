@@ -137,7 +137,7 @@ class HierarchicalKMedian(
     The tree takes O(n d + n log n) time at fixed precision and about 150 bytes of memory per row
     beyond the input. It treats rows closer than 2^-63 of the data's diameter as repeats, with a
     warning. For `partial_fit` and `forget`, the estimator keeps a reference to the rows and, for
-    the tree and medoids, their order.
+    the tree, the order of its cells.
 
     Do not use this estimator if clusters differ by shape or density rather than by distance. Do not
     use the tree in more than a few dimensions if a low k-median cost matters more than stability or
@@ -264,7 +264,7 @@ class HierarchicalKMedian(
         if issparse(rows):
             self._held = SparseRows(rows, weight)
         else:
-            self._held = RowLog.from_fit(rows, weight, clustering.row_order)
+            self._held = RowLog.from_fit(rows, weight, clustering.order)
         self._recipe = clone(self)
 
     def _keys_of_distances(
@@ -317,7 +317,7 @@ class HierarchicalKMedian(
             named = check_ids(X, ids, rows.shape[0])
             assert named is not None
             self._keep_fitted(labels, rows, named)
-        contains = getattr(hierarchy.locator, "contains", None)
+        contains = getattr(hierarchy.down_to(k).locator, "contains", None)
         outside = np.zeros(rows.shape[0], dtype=np.bool_) if contains is None else ~contains(rows)
         if unknown is None:
             if outside.any():
@@ -495,7 +495,7 @@ class HierarchicalKMedian(
     @property
     def _fitted_metric(self) -> Any:
         """The metric of the hierarchy, even if the parameter was changed after the fit."""
-        return METRICS[getattr(self.hierarchy_.locator, "metric", 0)]
+        return METRICS[getattr(self.hierarchy_.down_to(1).locator, "metric", 0)]
 
     def _settings_for(
         self,

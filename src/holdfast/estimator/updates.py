@@ -20,7 +20,7 @@ from holdfast.estimator.sparse import SparseRows, check_sparse, refuse_sparse
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy
 from holdfast.parameters import check_choices, check_distances, check_weight
-from holdfast.pipeline import cluster_rows
+from holdfast.pipeline import cluster_first
 from holdfast.rows.capped import Cap, CappedSketch
 from holdfast.rows.ids import check_ids, find_ids
 from holdfast.rows.log import RowLog
@@ -114,10 +114,11 @@ class ChangingRows:
     ) -> Self:
         """Add rows.
 
-        The result equals a fit on all rows. It is computed on the next use. The cost of an update
-        depends on the added rows only; with ids, the rows are copied. An update uses the current
-        parameters and the seed of the first fit. Ids are kept. As in any fit, the clusters are
-        named by their labels; `follow` keeps lasting names.
+        The result equals a fit on all rows. It is computed on the next use: for the tree, the first
+        256 clusters, and the others when something asks for them. The cost of an update depends on
+        the added rows only; with ids, the rows are copied. An update uses the current parameters
+        and the seed of the first fit. Ids are kept. As in any fit, the clusters are named by their
+        labels; `follow` keeps lasting names.
 
         Parameters
         ----------
@@ -144,9 +145,9 @@ class ChangingRows:
     ) -> Self:
         """Remove rows.
 
-        The result equals a fit on the remaining rows. It is computed on the next use. Removing c
-        of n rows takes O(c log n) time; with ids, the rows are copied. With ``method="means"``, the
-        first removal after `fit` also sorts all rows. Ids are kept, names as in `partial_fit`.
+        The result equals a fit on the remaining rows. It is computed on the next use; see
+        `partial_fit`. A removal after `fit` reads all rows once and sorts none of them; with ids,
+        the rows are copied. Ids are kept, names as in `partial_fit`.
 
         Parameters
         ----------
@@ -194,7 +195,12 @@ class ChangingRows:
             raise NotFittedError("All rows were removed. Add rows with partial_fit, or fit again.")
         settings = self._recipe._settings_for(rows, seed=self.seed_)
         repeated = None if (weight == 1.0).all() else weight
-        return cluster_rows(rows, repeated, settings, self._held.extent)
+        held, k = self._held, self._n_features_out
+        order = held.order if isinstance(held, RowLog) else None
+        clustering = cluster_first(rows, repeated, settings, held.extent, order, k)
+        if isinstance(held, RowLog):
+            self._held = held.sorted(clustering.order)
+        return clustering.hierarchy
 
     @computed
     def labels_(self) -> NDArray[np.int32]:
@@ -204,7 +210,8 @@ class ChangingRows:
     @computed
     def center_indices_(self) -> NDArray[np.int64]:
         """Indices of the centers in `rows_`."""
-        return self.hierarchy_.center_indices[: self._n_features_out]
+        k = self._n_features_out
+        return self.hierarchy_.down_to(k).center_indices[:k]
 
     @computed
     def cluster_centers_(self) -> Any:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from holdfast._machine._kernels import combine
-from holdfast._machine.jit import inner_kernel, kernel, prefetch, writing_kernel
+from holdfast._machine.jit import inlined_kernel, inner_kernel, kernel, prefetch, writing_kernel
 
 __all__ = [
     "column_bounds",
@@ -13,6 +13,7 @@ __all__ = [
     "gather_leaves",
     "highest_bit",
     "precedes",
+    "shifted_word",
     "shifted_words",
     "sum_weights",
 ]
@@ -49,40 +50,45 @@ def _window(mantissa, exponent, low):
     return np.uint64(mantissa >> np.int64(min(-up, 63)))
 
 
+@inlined_kernel
+def shifted_word(value, origin, scale, shift, j, low):
+    """64-bit window, from weight 2^low upwards, of ``(value - origin) * scale`` plus the shift.
+
+    The product is in double precision, the sum is exact. Row 0 of `shift` is the shift's window at
+    `low`, row i the one 64 i bits below. The part below the window matters only through its carry,
+    which is settled in the first word nearly always.
+    """
+    bits = np.float64((value - origin) * scale).view(np.int64)
+    exponent = (bits >> np.int64(52)) & np.int64(2047)
+    mantissa = bits & _FRACTION
+    if exponent == 0:
+        exponent = np.int64(1)
+    else:
+        mantissa |= _HIDDEN
+    if bits < 0:
+        mantissa = -mantissa
+    exponent -= np.int64(1075)
+    carry = _ZERO
+    below = low
+    for k in range(1, shift.shape[0]):
+        below -= 64
+        a = _window(mantissa, exponent, below)
+        total = a + shift[k, j]
+        if total < a:
+            carry = _ONE
+            break
+        if total != _ALL or below <= exponent:
+            break
+    return _window(mantissa, exponent, low) + shift[0, j] + carry
+
+
 @writing_kernel
 def shifted_words(rows, origin, scale, shift, low, words):
-    """Fill `words` with 64-bit windows, from weight 2^low upwards, of the shifted scaled rows.
-
-    That is ``(rows - origin) * scale`` in double precision, plus the shift, exactly.
-
-    Row 0 of `shift` is the shift's window at `low`, row i the one 64 i bits below. The part below
-    the window matters only through its carry, which is settled in the first word nearly always.
-    """
+    """Fill `words` with the shifted word of each value of the rows."""
     n, d = rows.shape
     for i in range(n):
         for j in range(d):
-            bits = np.float64((rows[i, j] - origin[j]) * scale).view(np.int64)
-            exponent = (bits >> np.int64(52)) & np.int64(2047)
-            mantissa = bits & _FRACTION
-            if exponent == 0:
-                exponent = np.int64(1)
-            else:
-                mantissa |= _HIDDEN
-            if bits < 0:
-                mantissa = -mantissa
-            exponent -= np.int64(1075)
-            carry = _ZERO
-            below = low
-            for k in range(1, shift.shape[0]):
-                below -= 64
-                a = _window(mantissa, exponent, below)
-                total = a + shift[k, j]
-                if total < a:
-                    carry = _ONE
-                    break
-                if total != _ALL or below <= exponent:
-                    break
-            words[i, j] = _window(mantissa, exponent, low) + shift[0, j] + carry
+            words[i, j] = shifted_word(rows[i, j], origin[j], scale, shift, j, low)
 
 
 @inner_kernel
@@ -121,9 +127,10 @@ def gather_leaves(words, order, keys, start, stop, leaves, splits, key):
 
     ``splits[i]`` tells where row i of the order first differs from row i + 1: the number of bits
     above, times 2^25, plus the dimension; -1 for equal rows. Splits further up are smaller. `words`
-    are the coordinates of all rows, one after the other.
+    are the coordinates of all rows, one after the other; `leaves` may be empty.
     """
     d = leaves.shape[1]
+    wanted = leaves.shape[0] > 0
     for i in range(start, stop):
         soon = np.int64(order[min(i + _AHEAD, stop - 1)])
         prefetch(words, soon * d)
@@ -133,7 +140,8 @@ def gather_leaves(words, order, keys, start, stop, leaves, splits, key):
         most, where = _ZERO, 0
         for j in range(d):
             word = words[row * d + j]
-            leaves[i, j] = word
+            if wanted:
+                leaves[i, j] = word
             x = word ^ words[before * d + j]
             if most < x and most < (most ^ x):  # as in first_difference
                 most, where = x, j

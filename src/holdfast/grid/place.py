@@ -78,6 +78,15 @@ class Grid:
     anchor: NDArray[np.uint64]
     lowest: NDArray[np.float64]
 
+    def equals(self, other: "Grid") -> bool:
+        """Whether every row has the same coordinates in both grids."""
+        return (
+            (self.scale, self.root_exponent) == (other.scale, other.root_exponent)
+            and np.array_equal(self.origin, other.origin)
+            and np.array_equal(self.shift, other.shift)
+            and np.array_equal(self.anchor, other.anchor)
+        )
+
     @property
     def unit(self) -> float:
         """DIST_T between rows in different root cells, ``4 sqrt(d) s_R``, in the data's units."""
@@ -137,7 +146,7 @@ class Grid:
     ) -> NDArray[np.uint64]:
         """64 bits of each scaled and shifted coordinate, from weight ``2**low`` upwards."""
         words: NDArray[np.uint64] = allocate(X.shape, np.uint64)
-        shift, rows = self._shift_words(low), read_only(X)
+        shift, rows = self.shift_words(low), read_only(X)
         share_rows(
             X.shape[0],
             lambda part: shifted_words(
@@ -146,7 +155,7 @@ class Grid:
         )
         return words
 
-    def _shift_words(self, low: int) -> NDArray[np.uint64]:
+    def shift_words(self, low: int) -> NDArray[np.uint64]:
         """64-bit windows of the shift that start at exponents low, low - 64, low - 128, ..."""
         skip, offset = divmod(low - _LOWEST, 64)
         block = self.shift[skip::-1]

@@ -76,5 +76,5 @@ def build_locator(centers: CenterSequence, cells: Cells, grid: Grid) -> CellLoca
         coordinates = cells.coordinates
     else:
         order = np.argsort(centers.leaf).astype(np.int32)
-        coordinates = cells.coordinates[centers.leaf[order]]
+        coordinates = cells.locate(centers.leaf[order])
     return CellLocator(grid, coordinates, order, centers.cell, read_only(centers.parent))

@@ -1,5 +1,6 @@
 """The result of a fit: one nested hierarchy that can be cut for any k."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,6 +11,7 @@ from scipy.sparse import issparse
 
 from holdfast._machine.errors import unwrap_interrupts
 from holdfast._machine.jit import read_only
+from holdfast._machine.parallel import lock_of
 from holdfast.centers import CenterSequence
 from holdfast.centers.choose import ancestors_among
 from holdfast.centers.keyed_table import as_csr
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["Hierarchy", "Locator", "Naming", "assemble_hierarchy", "build_hierarchy"]
 
 _BLOCK = 1 << 22  # values of sparse rows that are dense at a time
+
+
+_FIELDS = ("center_indices", "costs", "parent", "finest", "locator")
 
 
 class Locator(Protocol):
@@ -83,6 +88,12 @@ class Hierarchy:
         Finds the finest cluster of any row.
     naming : Naming or None
         For a hierarchy that follows another one: the names of its clusters.
+
+    Notes
+    -----
+    After `partial_fit` or `forget`, the tree has computed its first clusters only. `cut`, `sizes`,
+    `predict` and `first` use these where they are enough. Everything else, and more clusters, are
+    computed when they are first asked for. Threads may share a hierarchy.
     """
 
     center_indices: NDArray[np.int64]
@@ -92,15 +103,45 @@ class Hierarchy:
     locator: Locator
     naming: Naming | None = None
 
+    @classmethod
+    def in_part(
+        cls, part: "Hierarchy", n_centers: int, finish: Callable[[], "Hierarchy"]
+    ) -> "Hierarchy":
+        """Return a hierarchy of which the first clusters are known; `finish` computes all."""
+        hierarchy = object.__new__(cls)
+        hierarchy.__dict__.update(_part=part, _n_centers=n_centers, _finish=finish)
+        return hierarchy
+
+    def __getattr__(self, name: str) -> Any:
+        """Compute what a hierarchy in part lacks."""
+        if name not in _FIELDS or "_n_centers" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with lock_of(self):
+            if name not in self.__dict__:
+                whole = self._finish()
+                self.__dict__.update((field, getattr(whole, field)) for field in _FIELDS)
+                del self.__dict__["_part"], self.__dict__["_finish"]
+        return self.__dict__[name]
+
+    def down_to(self, k: int) -> "Hierarchy":
+        """Return a hierarchy with at least the first k clusters of this one, at the least cost."""
+        part: Hierarchy | None = self.__dict__.get("_part")
+        return self if part is None or k > part.n_centers else part
+
     @property
     def n_centers(self) -> int:
         """Number of clusters of the finest cut."""
-        return self.center_indices.size
+        known: int | None = self.__dict__.get("_n_centers")
+        return self.center_indices.size if known is None else known
 
     @property
     def n_rows(self) -> int:
         """Number of rows that were clustered."""
-        return self.finest.size
+        return self.down_to(1).finest.size
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle all clusters."""
+        return {field: getattr(self, field) for field in (*_FIELDS, "naming")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled hierarchy with read-only arrays."""
@@ -132,7 +173,8 @@ class Hierarchy:
         ndarray of shape (n_rows,), dtype int32
             Labels 0 .. k - 1. No cluster is empty. Label t is the cluster of center t.
         """
-        return self._ancestors(k)[self.finest]
+        part = self.down_to(self._check(k))
+        return part._ancestors(k)[part.finest]
 
     def names(self, k: int) -> NDArray[np.int64]:
         """Return the lasting name of each label of ``cut(k)``.
@@ -150,7 +192,7 @@ class Hierarchy:
         -------
         ndarray of shape (k,), dtype int64
         """
-        self._ancestors(k)  # checks k
+        self._check(k)
         if self.naming is None:
             return np.arange(k, dtype=np.int64)
         finer = next(level for level, size in enumerate(self.naming.levels) if size >= k)
@@ -158,9 +200,11 @@ class Hierarchy:
 
     def first(self, k: int) -> "Hierarchy":
         """Return the hierarchy that stops at k clusters."""
-        ancestors, naming = self._ancestors(k), self.naming
-        if k == self.n_centers:
+        if self._check(k) == self.n_centers:
             return self
+        if (part := self.down_to(k)) is not self:
+            return part.first(k)
+        ancestors, naming = self._ancestors(k), self.naming
         if naming is not None:
             kept = [level for level, size in enumerate(naming.levels) if size < k]
             levels = (*(naming.levels[level] for level in kept), k)
@@ -177,8 +221,9 @@ class Hierarchy:
 
     def sizes(self, k: int) -> NDArray[np.int64]:
         """Return the number of rows in each cluster of ``cut(k)``."""
-        finest = np.bincount(self.finest, minlength=self.n_centers)
-        counts = np.bincount(self._ancestors(k), weights=finest, minlength=k)
+        part = self.down_to(self._check(k))
+        finest = np.bincount(part.finest, minlength=part.n_centers)
+        counts = np.bincount(part._ancestors(k), weights=finest, minlength=k)
         return counts.astype(np.int64)
 
     @unwrap_interrupts()
@@ -236,25 +281,26 @@ class Hierarchy:
         -------
         ndarray of shape (n,), dtype int32
         """
-        ancestors = self._ancestors(k)
+        part = self.down_to(self._check(k))
         rows: Any = as_csr(X) if issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self.locator.n_features:
+        ancestors, locator = part._ancestors(k), part.locator
+        if rows.ndim != 2 or rows.shape[1] != locator.n_features:
             raise ValueError(
-                f"X must have {self.locator.n_features} columns like the rows of the fit; got an "
+                f"X must have {locator.n_features} columns like the rows of the fit; got an "
                 f"array of shape {rows.shape}."
             )
         if not np.isfinite(rows.data if issparse(rows) else rows).all():
             raise ValueError("X must be finite; got NaN or infinity.")
-        if not issparse(rows) or getattr(self.locator, "sparse", False):
-            return ancestors[self.locator.finest(rows)]
+        if not issparse(rows) or getattr(locator, "sparse", False):
+            return ancestors[locator.finest(rows)]
         step = max(1, _BLOCK // rows.shape[1])
         found = [
-            self.locator.finest(rows[start : start + step].toarray())
+            locator.finest(rows[start : start + step].toarray())
             for start in range(0, rows.shape[0], step)
         ]
         return ancestors[np.concatenate(found)]
 
-    def _ancestors(self, k: int) -> NDArray[np.int32]:
+    def _check(self, k: int) -> int:
         if not isinstance(k, Integral) or isinstance(k, bool):
             raise TypeError(f"k must be an integer; got {k!r}.")
         if not 1 <= k <= self.n_centers:
@@ -267,6 +313,9 @@ class Hierarchy:
                 f"k must be from 1 to {self.n_centers}, the number of centers in this hierarchy "
                 f"({why}); got {k}."
             )
+        return int(k)
+
+    def _ancestors(self, k: int) -> NDArray[np.int32]:
         return ancestors_among(self.parent, int(k))
 
 

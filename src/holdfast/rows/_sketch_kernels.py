@@ -3,7 +3,7 @@
 import numpy as np
 
 from holdfast._machine.jit import inner_kernel, kernel
-from holdfast.grid._kernels import first_difference, highest_bit
+from holdfast.grid._kernels import content_keys, first_difference, highest_bit
 
 __all__ = [
     "common_bits",
@@ -13,7 +13,10 @@ __all__ = [
     "merge_cells",
     "merge_rows",
     "order_ties",
+    "scan_rows",
 ]
+
+_BLOCK = 1024  # rows hashed at a time
 
 
 @inner_kernel
@@ -71,10 +74,12 @@ def group_rows(rows, order, weight, out_rows, out_weight):
 
 
 @kernel
-def merge_rows(rows_a, weight_a, rows_b, weight_b, sign, rows, weight):
+def merge_rows(rows_a, weight_a, rows_b, weight_b, sign, rows, weight, number_a, number_b):
     """Merge two sorted lists of distinct rows, with the weights of the second times `sign`.
 
-    Rows whose weights cancel are dropped. Returns how many rows there are.
+    Rows whose weights cancel are dropped. Fills `number_a` with the new number of each row of the
+    first list, or -1, and `number_b` with those of the rows that only the second list has. Returns
+    how many rows there are.
     """
     n_a, n_b, d = rows_a.shape[0], rows_b.shape[0], rows_a.shape[1]
     a, b, found = 0, 0, 0
@@ -91,16 +96,51 @@ def merge_rows(rows_a, weight_a, rows_b, weight_b, sign, rows, weight):
             for j in range(d):
                 rows[found, j] = rows_a[a, j]
             total += weight_a[a]
-            a += 1
         if take_b:
             for j in range(d):
                 rows[found, j] = rows_b[b, j]
             total += sign * weight_b[b]
+        if take_a:
+            number_a[a] = found if total != 0 else -1
+            a += 1
+        if take_b:
+            number_b[b] = found if total != 0 and not take_a else -1
             b += 1
         if total != 0:
             weight[found] = total
             found += 1
     return found
+
+
+@kernel
+def scan_rows(rows, weight, factors, key, slots, keys, wanted, total):
+    """Hash all rows, and add to `total` the weight of those that equal a wanted row.
+
+    `slots` is a hash table of the numbers of wanted rows, -1 where it is empty, and `keys` are the
+    hashes of wanted rows. An empty `weight` counts each row once. Returns the sum of all hashes.
+    """
+    n, d = rows.shape
+    block = np.empty(_BLOCK, np.uint64)
+    mask = np.uint64(slots.size - 1)
+    added = np.uint64(0)
+    for start in range(0, n, _BLOCK):
+        stop = min(start + _BLOCK, n)
+        content_keys(rows[start:stop], factors, key, block[: stop - start])
+        for i in range(stop - start):
+            h = block[i]
+            added += h
+            s = h & mask
+            while slots[s] >= 0:
+                w = slots[s]
+                if keys[w] == h:
+                    same = True
+                    for j in range(d):
+                        same = same and rows[start + i, j] == wanted[w, j]
+                    if same:
+                        total[w] += np.int64(weight[start + i]) if weight.size > 0 else 1
+                        break
+                s = (s + np.uint64(1)) & mask
+    return added
 
 
 @kernel

@@ -12,14 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
-from holdfast.grid.cells import row_keys
 from holdfast.grid.place import Extent
-from holdfast.rows.order import RowOrder
-from holdfast.rows.sketch import MAX_WEIGHT, Sketch, name_missing, whole_weights
+from holdfast.rows.order import CellOrder
+from holdfast.rows.sketch import (
+    MAX_WEIGHT,
+    Sketch,
+    count_rows,
+    name_missing,
+    sketch_distinct,
+    whole_weights,
+)
 
 __all__ = ["RowLog"]
-
-_BLOCK = 1 << 18  # rows hashed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +40,8 @@ class RowLog:
         Changes, largest first; weights may be negative.
     total_weight : int
         Number of rows, including repeats.
-    row_order : RowOrder or None
-        Finds rows among the given ones; without it, they are sketched before the first removal.
+    order : CellOrder or None
+        How the tree has sorted the given rows, or else those of the first layer.
     fingerprint : int
         Hash of the given rows, which are not copied: detects whether they were changed since.
     """
@@ -46,7 +50,7 @@ class RowLog:
     refusal: str = ""
     layers: tuple[Sketch, ...] = ()
     total_weight: int = 0
-    row_order: RowOrder | None = None
+    order: CellOrder | None = None
     fingerprint: int = 0
 
     @classmethod
@@ -54,12 +58,12 @@ class RowLog:
         cls,
         rows: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
-        row_order: RowOrder | None = None,
+        order: CellOrder | None = None,
     ) -> Self:
         """Keep a reference to the rows and a copy of the weights."""
         given = read_only(rows), None if weight is None else read_only(weight.copy())
-        row_order = None if row_order is None else row_order.kept()
-        log = cls(given, row_order=row_order, fingerprint=_fingerprint(rows))
+        fingerprint, _ = count_rows(rows, None, np.empty((0, rows.shape[1])))
+        log = cls(given, order=order, fingerprint=fingerprint)
         if weight is None:
             return replace(log, total_weight=rows.shape[0])
         try:
@@ -74,39 +78,39 @@ class RowLog:
         total = self.total_weight + sketch.total_weight
         if total > MAX_WEIGHT:
             raise ValueError(f"A model can have at most 2^53 rows, including repeats; got {total}.")
-        return replace(self, layers=_stack(self.layers, sketch, 1), total_weight=total)
+        return self._stacked(sketch, 1, total)
 
     def remove(self, sketch: Sketch) -> "RowLog":
-        """Remove rows, all of which must be present; O(log n) time per row."""
+        """Remove rows, all of which must be present; one pass over the rows of a fit."""
         self._check_counted()
-        log = self if self.row_order is not None else self.sketch_given()
-        log.check_unchanged()
         held = np.zeros(len(sketch), dtype=np.int64)
-        if log.given is not None and log.row_order is not None:
-            held += log.row_order.count(*log.given, sketch.rows)
-        for layer in log.layers:
+        if self.given is not None:
+            fingerprint, held = count_rows(*self.given, sketch.rows)
+            self.check_unchanged(fingerprint)
+        for layer in self.layers:
             held += layer.count(sketch.rows)
         if (held < sketch.weight).any():
             raise ValueError(name_missing(sketch.rows, sketch.weight, held))
-        return replace(
-            log,
-            layers=_stack(log.layers, sketch, -1),
-            total_weight=log.total_weight - sketch.total_weight,
-        )
+        return self._stacked(sketch, -1, self.total_weight - sketch.total_weight)
 
-    def sketch_given(self) -> "RowLog":
-        """Convert the rows of a fit to a sketch."""
+    def sorted(self, order: CellOrder | None) -> "RowLog":
+        """Note how the tree has sorted the rows of a settled log."""
+        return replace(self, order=order)
+
+    def _stacked(self, change: Sketch, sign: int, total: int) -> "RowLog":
+        layers = _stack(self.layers, change, sign)
+        same = self.given is not None or (bool(self.layers) and layers[0] is self.layers[0])
+        order = self.order if same else None  # else its rows were merged with others
+        return replace(self, layers=layers, total_weight=total, order=order)
+
+    def check_unchanged(self, fingerprint: int | None = None) -> None:
+        """Raise an error if the rows of the fit were changed in place; compute their fingerprint."""
         if self.given is None:
-            return self
-        self.check_unchanged()
-        layers: tuple[Sketch, ...] = (Sketch.from_rows(*self.given),)
-        for layer in self.layers:
-            layers = _stack(layers, layer, 1)
-        return replace(self, given=None, layers=layers, row_order=None)
-
-    def check_unchanged(self) -> None:
-        """Raise an error if the rows of the fit were changed in place."""
-        if self.given is not None and _fingerprint(self.given[0]) != self.fingerprint:
+            return
+        if fingerprint is None:
+            rows = self.given[0]
+            fingerprint, _ = count_rows(rows, None, np.empty((0, rows.shape[1])))
+        if fingerprint != self.fingerprint:
             raise ValueError(
                 "X was changed in place after fit, which keeps a reference to X instead of a copy. "
                 "Fit again, or pass a copy to fit."
@@ -127,28 +131,34 @@ class RowLog:
 
     def settle(self) -> "RowLog":
         """Apply all changes: one sketch with positive weights remains."""
-        if not self.layers:
+        if not self.layers or (self.given is None and len(self.layers) == 1):
             return self
-        settled = self.sketch_given()
-        if len(settled.layers) <= 1:
-            return settled
-        *others, merged = settled.layers
+        base, order = (self.layers[0], self.order) if self.given is None else self._sketch_given()
+        changes = self.layers if self.given is not None else self.layers[1:]
+        *others, change = changes
         for layer in reversed(others):
-            merged = layer.combine(merged, 1)
-        return replace(settled, layers=(merged,))
+            change = layer.combine(change, 1)
+        merged, number, added = base.merge(change)
+        if order is not None:
+            new = np.flatnonzero(added >= 0)
+            order = order.change(base.rows, number, added[new], change.rows[new])
+        return replace(self, given=None, layers=(merged,), order=order)
+
+    def _sketch_given(self) -> tuple[Sketch, CellOrder | None]:
+        """Convert the rows of a fit to a sketch, and number them again in their order."""
+        assert self.given is not None
+        rows, weight = self.given
+        self.check_unchanged()
+        counts = whole_weights(weight, rows.shape[0])
+        distinct = sketch_distinct(rows, counts) if counts.all() else None
+        if distinct is None:
+            return Sketch.from_rows(rows, weight), None
+        sketch, number = distinct
+        return sketch, None if self.order is None else self.order.renumber(number)
 
     def _check_counted(self) -> None:
         if self.refusal:
             raise ValueError(self.refusal)
-
-
-def _fingerprint(rows: NDArray[np.float64]) -> int:
-    """Sum the hashes of all rows, in blocks."""
-    total = 0
-    for start in range(0, rows.shape[0], _BLOCK):
-        keys = row_keys(rows[start : start + _BLOCK], 0)
-        total += int(keys.sum(dtype=np.uint64))
-    return total & ((1 << 64) - 1)
 
 
 def _stack(layers: tuple[Sketch, ...], change: Sketch, sign: int) -> tuple[Sketch, ...]:

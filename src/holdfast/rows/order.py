@@ -1,120 +1,107 @@
-"""The order in which a fit sorted its rows, kept so that rows can be found quickly."""
+"""The order in which the tree has sorted its rows, carried along when rows come and go."""
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
-from holdfast.grid.place import Grid
-from holdfast.rows._order_kernels import count_equal_rows, halve_ranges
+from holdfast.grid import Cells, Grid
+from holdfast.grid.cells import cells_in_order
+from holdfast.grid.place import DEPTH
+from holdfast.grid.sort import z_order
+from holdfast.rows._order_kernels import change_order, search_order
 
-__all__ = ["CellSortKey", "RowOrder", "SortKey"]
-
-
-class SortKey(Protocol):
-    """The keys by which a fit sorted its rows; equal rows have equal keys."""
-
-    def of_fitted(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """Keys of rows of the fit, compared as in Z-order; shape (n, any)."""
-
-    def of_any(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Keys of any rows, and which of these rows can be in the fit."""
+__all__ = ["CellOrder", "order_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class CellSortKey:
-    """The finest cells of a grid: the keys of the tree."""
-
-    grid: Grid
-
-    def of_fitted(self, rows: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """Coordinates of rows in the root cells."""
-        return self.grid.locate(rows)
-
-    def of_any(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Coordinates of any rows, and whether they lie in the root cells."""
-        return self.grid.locate_any(rows)
-
-
-@dataclass(frozen=True, eq=False)
-class RowOrder:
-    """Rows by sort key. Takes 4 bytes per row and no time, because the fit sorts the rows anyway.
+class CellOrder:
+    """Distinct rows in Z-order, each alone in its cell. Takes 8 bytes per row.
 
     Attributes
     ----------
+    grid : Grid
     order : ndarray of shape (n,), dtype int32
-        Rows of the fit; those with equal keys are adjacent.
-    sort_key : SortKey
-    alike : bool
-        Whether rows with equal keys are always equal.
+        Rows by cell.
+    splits : ndarray of shape (n - 1,), dtype int32
+        Where each cell first differs from the next; see `gather_leaves`.
     """
 
+    grid: Grid
     order: NDArray[np.int32]
-    sort_key: SortKey
-    alike: bool
+    splits: NDArray[np.int32]
 
-    def among(self, numbers: NDArray[np.int64]) -> "RowOrder":
-        """Renumber the rows if the fit saw only the rows with these numbers."""
-        return replace(self, order=numbers[self.order].astype(np.int32))
+    def renumber(self, number: NDArray[np.int32]) -> "CellOrder":
+        """Call row i ``number[i]``."""
+        return replace(self, order=read_only(number[self.order]))
 
-    def kept(self) -> "RowOrder":
-        """Copy the order if it is a view, so that the larger array can be freed."""
-        order = self.order if self.order.base is None else self.order.copy()
-        order.flags.writeable = False
-        return replace(self, order=order)
-
-    def count(
+    def change(
         self,
         rows: NDArray[np.float64],
-        weight: NDArray[np.float64] | None,
-        wanted: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        """Count how often each wanted row is among `rows`, the rows of the fit.
-
-        Takes O(log n) time per row. If there are weights, or rows are not `alike`, it also looks at
-        all rows with the same key.
+        number: NDArray[np.int32],
+        added: NDArray[np.int32],
+        new: NDArray[np.float64],
+    ) -> "CellOrder | None":
+        """Return the order without some of the rows and with new ones, in O(n) time.
 
         Parameters
         ----------
         rows : ndarray of shape (n, n_features), dtype float64
-        weight : ndarray of shape (n,), dtype float64, or None
-            Integers.
-        wanted : ndarray of shape (m, n_features), dtype float64
+            The rows of this order.
+        number : ndarray of shape (n,), dtype int32
+            The new number of each row; -1 for a row that is left out.
+        added : ndarray of shape (m,), dtype int32
+            The numbers of the new rows.
+        new : ndarray of shape (m, n_features), dtype float64
+            The new rows.
 
         Returns
         -------
-        ndarray of shape (m,), dtype int64
+        CellOrder or None
+            None if a new row lies outside the root cells or shares a cell with another row.
         """
-        total = np.zeros(wanted.shape[0], dtype=np.int64)
-        keys, possible = self.sort_key.of_any(wanted)
-        low, high = self._search(rows, keys[possible])
-        counted = np.zeros(low.size, dtype=np.int64)
-        weights = np.empty(0) if weight is None else weight
-        count_equal_rows(
-            read_only(rows),
-            read_only(self.order),
-            read_only(weights),
-            low,
-            high,
-            self.alike,
-            np.ascontiguousarray(wanted[possible]),
-            counted,
+        wanted, inside = self.grid.locate_any(new)
+        if not inside.all():
+            return None
+        sorted_new = z_order(wanted)
+        wanted, added = wanted[sorted_new], added[sorted_new]
+        source = self._source(rows)
+        word, other = np.empty((2, rows.shape[1]), dtype=np.uint64)
+        at = np.empty(added.size, dtype=np.int64)
+        search_order(self.order, source, wanted, word, at)
+        n = int(np.count_nonzero(number >= 0)) + added.size
+        order, splits = np.empty(n, dtype=np.int32), np.empty(max(n - 1, 0), dtype=np.int32)
+        distinct = change_order(
+            self.order, self.splits, number, source, at, added, wanted, word, other, order, splits
         )
-        total[possible] = counted
-        return total
+        return CellOrder(self.grid, read_only(order), read_only(splits)) if distinct else None
 
-    def _search(
-        self, rows: NDArray[np.float64], keys: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where in `order` each key begins and ends."""
-        low = np.zeros(2 * keys.shape[0], dtype=np.int64)
-        high = np.full(low.size, self.order.size)
-        for _ in range(self.order.size.bit_length()):
-            middle = np.minimum(
-                (low + high) // 2, self.order.size - 1
-            )  # in range after the end too
-            held = self.sort_key.of_fitted(rows[self.order[middle]])
-            halve_ranges(low, high, held, keys)
-        return low[: keys.shape[0]], low[keys.shape[0] :]
+    def _source(self, rows: NDArray[np.float64]) -> tuple[Any, ...]:
+        """List what determines coordinates: rows, origin and scale, shift, anchor, window."""
+        grid, low = self.grid, self.grid.root_exponent - DEPTH
+        frame = np.append(grid.origin, grid.scale)
+        anchor = grid.anchor << np.uint64(DEPTH)
+        return read_only(rows), frame, grid.shift_words(low), anchor, low
+
+    def cells(
+        self,
+        rows: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        grid: Grid,
+        seed: int,
+        *,
+        keep: bool,
+    ) -> Cells | None:
+        """Return what `collect_cells` does, without sorting; None if the grid is another one."""
+        if not self.grid.equals(grid):
+            return None
+        return cells_in_order(rows, weight, grid, seed, self.order, self.splits, keep=keep)
+
+
+def order_of(cells: Cells) -> CellOrder | None:
+    """Keep the order of cells; None if some rows share a cell."""
+    if cells.begins is not None:
+        return None
+    return CellOrder(cells.grid, read_only(cells.order), read_only(cells.splits))

@@ -6,10 +6,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
-from holdfast.rows._sketch_kernels import find_rows, group_rows, merge_rows, order_ties
+from holdfast._machine.parallel import share_rows
+from holdfast.grid.cells import row_keys
+from holdfast.grid.sort import z_order
+from holdfast.rows._sketch_kernels import find_rows, group_rows, merge_rows, order_ties, scan_rows
 
-__all__ = ["MAX_WEIGHT", "Sketch", "name_missing", "whole_weights"]
+__all__ = ["MAX_WEIGHT", "Sketch", "count_rows", "name_missing", "sketch_distinct", "whole_weights"]
 
 MAX_WEIGHT = 1 << 53
 """Maximum total weight; float64 cannot represent all larger integers."""
@@ -123,10 +127,18 @@ class Sketch:
 
     def combine(self, other: "Sketch", sign: int) -> "Sketch":
         """Add the weights of `other` times `sign`, without checks: the sum may be negative."""
-        if len(other) == 0:
-            return self
+        return self if len(other) == 0 else self.merge(other, sign)[0]
+
+    def merge(
+        self, other: "Sketch", sign: int = 1
+    ) -> tuple["Sketch", NDArray[np.int32], NDArray[np.int32]]:
+        """Combine, and number the rows: those of this sketch, and those that only `other` has.
+
+        A number is -1 for a row that is dropped and, in the second list, for one that both have.
+        """
         size = len(self) + len(other)
         rows, weight = np.empty((size, self.n_features)), np.empty(size, dtype=np.int64)
+        number, added = np.empty(len(self), dtype=np.int32), np.empty(len(other), dtype=np.int32)
         found = merge_rows(
             read_only(self.rows),
             read_only(self.weight),
@@ -135,8 +147,73 @@ class Sketch:
             sign,
             rows,
             weight,
+            number,
+            added,
         )
-        return Sketch(*_keep_first(found, rows, weight))
+        return Sketch(*_keep_first(found, rows, weight)), number, added
+
+
+def sketch_distinct(
+    rows: NDArray[np.floating], weight: NDArray[np.int64]
+) -> tuple[Sketch, NDArray[np.int32]] | None:
+    """Sketch valid rows of positive weight, and number them; None if first values repeat.
+
+    In O(n) time for most data, in threads: rows are sorted by their first values alone.
+    """
+    n = rows.shape[0]
+    first = rows[:, 0].astype(np.float64)
+    first += 0.0  # -0.0 becomes 0.0
+    bits = first.view(np.int64)
+    bits ^= (bits >> 63) | np.int64(-1 << 63)  # unsigned, they are in the order of the values
+    order = z_order(bits.view(np.uint64)[:, None])
+    found, counts = np.empty((n, rows.shape[1])), np.empty(n, dtype=np.int64)
+    number = np.empty(n, dtype=np.int32)
+
+    def gather(part: slice) -> None:
+        if rows.dtype == np.float64:
+            rows.take(order[part], axis=0, out=found[part], mode="clip")
+        else:
+            found[part] = rows.take(order[part], axis=0)
+        found[part] += 0.0
+        weight.take(order[part], out=counts[part], mode="clip")
+        number[order[part]] = np.arange(part.start, part.stop, dtype=np.int32)
+
+    share_rows(n, gather)
+    if (found[1:, 0] == found[:-1, 0]).any():
+        return None
+    return Sketch(*_keep_first(n, found, counts)), number
+
+
+def count_rows(
+    rows: NDArray[np.floating],
+    weight: NDArray[np.float64] | None,
+    wanted: NDArray[np.float64],
+) -> tuple[int, NDArray[np.int64]]:
+    """Fingerprint rows, and count how often each of the distinct `wanted` rows is among them.
+
+    One pass over the rows, in threads. The fingerprint is the sum of the hashes of all rows.
+    """
+    key, factors = purpose_key(0, "row"), np.ones(2)
+    keys = row_keys(wanted, 0)
+    slots = np.full(1 << (4 * keys.size + 1).bit_length(), -1, dtype=np.int32)
+    mask = slots.size - 1
+    for w, h in enumerate(keys.tolist()):
+        s = h & mask
+        while slots[s] >= 0:
+            s = (s + 1) & mask
+        slots[s] = w
+    given, weights = read_only(rows), read_only(np.empty(0) if weight is None else weight)
+    totals: list[tuple[int, NDArray[np.int64]]] = []
+
+    def scan(part: slice) -> None:
+        counts = np.zeros(keys.size, dtype=np.int64)
+        shares = weights[part] if weights.size else weights
+        added = scan_rows(given[part], shares, factors, key, slots, keys, read_only(wanted), counts)
+        totals.append((int(added), counts))
+
+    share_rows(rows.shape[0], scan, rows.shape[1])
+    counted: NDArray[np.int64] = np.array([counts for _, counts in totals]).sum(axis=0)
+    return sum(added for added, _ in totals) & ((1 << 64) - 1), counted
 
 
 def _check_columns(a: Sketch, b: Sketch) -> None:

@@ -197,7 +197,7 @@ def _add_path(leaf, n_tops, tops, nodes, state):
 
 @inner_kernel
 def _run(
-    rate, root, keys, coordinates, splits, place, leaf_key, queue, times, champion,
+    rate, root, keys, source, splits, place, leaf_key, queue, times, champion,
     whole, nodes, state, now, looked, heap, late, tops, leaves, bits,
 ):  # fmt: skip
     """Choose as many centers as `leaves` and `bits` have room for; note them and their cells.
@@ -224,7 +224,7 @@ def _run(
             temperature, threshold = draw_temperature(t, least_cost, rate, keys[0])
             _mark_tops(n_tops, tops, threshold, nodes, state)
             leaf = race(
-                t, nodes[leader]["best"], temperature, threshold, root, keys[1], coordinates,
+                t, nodes[leader]["best"], temperature, threshold, root, keys[1], source,
                 splits, place, leaf_key, queue, times, nodes, state, now, looked, heap, late,
             )  # fmt: skip
             if leaf < 0:
@@ -261,7 +261,7 @@ def _requeue(leaf, weight, leaf_key, queue, times):
 
 @kernel
 def run_without(
-    removed, watched, rate, root, keys, coordinates, splits, place, leaf_key, queue, times,
+    removed, watched, rate, root, keys, source, splits, place, leaf_key, queue, times,
     champion, whole, nodes, state, now, looked, heap, late, saved, tops, low, high,
 ):  # fmt: skip
     """For each leaf of `removed`, the cells of the first centers once one of its rows is gone.
@@ -285,7 +285,7 @@ def run_without(
             if alone:
                 state[2 * leaf] = COVERED  # its clock no longer counts
         enough[i] = queued and _run(
-            rate, new_root, keys, coordinates, splits, place, leaf_key, queue, times, champion,
+            rate, new_root, keys, source, splits, place, leaf_key, queue, times, champion,
             whole, nodes, state, now, looked, heap, late, tops, low[i], high[i],
         )  # fmt: skip
         if leaf >= 0:

@@ -161,7 +161,7 @@ class _Workspace:
             temperature_rate(self.settings.epsilon, total_weight),
             self.tree.root,
             round_keys(self.settings.seed),
-            self.tree.coordinates,
+            self.tree.source,
             self.tree.splits,
             self.tree.place,
             self.tree.leaf_key,

@@ -4,7 +4,8 @@ import numpy as np
 
 from holdfast._machine._kernels import combine
 from holdfast._machine.jit import inner_kernel, writing_kernel
-from holdfast.grid._kernels import DIMENSION_BITS
+from holdfast.grid._kernels import DIMENSION_BITS, shifted_word
+from holdfast.grid.place import DEPTH
 
 __all__ = [
     "DISTANCE",
@@ -102,27 +103,32 @@ def sum_up(nodes, root):
 
 
 @inner_kernel
-def branch_key_at(i, coordinates, splits, place):
+def branch_key_at(i, source, splits, place):
     """Key of inner node 2 i + 1: its absolute level, splitting dimension and prefix bits.
 
     The prefix in a dimension is the absolute index, modulo 2^64, of the cell at the node's level;
-    dimensions before the splitting one include one more bit. The root has no prefix. `place` has
-    the anchor of each dimension, then the exponent of the root and the key of the seed.
+    dimensions before the splitting one include one more bit. The root has no prefix. See `Tree` for
+    `source`, from which the coordinates of leaf i are computed, and `place`.
     """
-    d = coordinates.shape[1]
+    rows, first_rows, frame, shift = source
+    d = rows.shape[1]
+    row = np.int64(first_rows[i])
     b, dim = np.int64(63) - (splits[i] >> DIMENSION_BITS), splits[i] & _DIMENSION
+    lowest = np.int64(place[d]) - DEPTH
     h = combine(place[d + 1], place[d] + np.uint64(b - 63))
     h = combine(h, np.uint64(dim))
     for j in range(d):
         low = b if j < dim else b + 1
         if low < 64:
+            word = shifted_word(rows[row, j], frame[j], frame[d], shift, j, lowest)
+            word -= place[j] << np.uint64(DEPTH)
             prefix = place[j] << np.uint64(63 - low)
-            h = combine(h, prefix + (coordinates[i, j] >> np.uint64(low)))
+            h = combine(h, prefix + (word >> np.uint64(low)))
     return h
 
 
 @writing_kernel
-def branch_keys(coordinates, splits, place, keys):
+def branch_keys(source, splits, place, keys):
     """Fill `keys` with the key of every inner node."""
     for i in range(keys.size):
-        keys[i] = branch_key_at(i, coordinates, splits, place)
+        keys[i] = branch_key_at(i, source, splits, place)

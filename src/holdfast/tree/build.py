@@ -1,13 +1,16 @@
 """The tree: a compressed binary trie on the interleaved bits of the leaves' coordinates."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.hash import purpose_key
+from holdfast._machine.jit import read_only
 from holdfast.grid import Cells, Grid
 from holdfast.grid._kernels import DIMENSION_BITS
+from holdfast.grid.place import DEPTH
 from holdfast.tree._kernels import branch_keys, link_nodes, list_closing
 
 __all__ = ["Tree", "build_tree"]
@@ -43,7 +46,9 @@ class Tree:
         overwrites the last two; `sum_up` restores them.
     root : int
         Node of the root.
-    coordinates : ndarray of shape (n_leaves, n_features), dtype uint64
+    source : tuple of ndarray
+        What determines the coordinates of leaves: all rows, the row of each leaf, origin and scale
+        of the grid, and its shift; see `shifted_word`. Few of them are ever needed.
     splits : ndarray of shape (n_leaves - 1,), dtype int32
         Bit and dimension at which inner node 2 i + 1 splits; see `gather_leaves`.
     place : ndarray of shape (n_features + 2,), dtype uint64
@@ -59,7 +64,7 @@ class Tree:
 
     nodes: NDArray[np.void]
     root: int
-    coordinates: NDArray[np.uint64]
+    source: tuple[NDArray[Any], ...]
     splits: NDArray[np.int32]
     place: NDArray[np.uint64]
     leaf_key: NDArray[np.uint64]
@@ -118,7 +123,7 @@ class Tree:
     def branch_key(self) -> NDArray[np.uint64]:
         """Hash of the seed and the position of each inner node, at i."""
         keys = np.empty(self.splits.size, dtype=np.uint64)
-        branch_keys(self.coordinates, self.splits, self.place, keys)
+        branch_keys(self.source, self.splits, self.place, keys)
         return keys
 
 
@@ -137,14 +142,21 @@ def build_tree(cells: Cells, grid: Grid, seed: int) -> Tree:
     open_splits = np.empty(cells.n_leaves, dtype=np.int32)  # of which a tree's depth is used
     alike = cells.begins is None and cells.given_weight is None
     weight = np.ones(1) if alike else cells.weight
-    root = link_nodes(cells.splits, weight, nodes, open_splits)
+    splits = read_only(cells.splits)
+    root = link_nodes(splits, weight, nodes, open_splits)
     exponent = np.array([grid.root_exponent]).astype(np.uint64)
     place = np.concatenate((grid.anchor, exponent, [purpose_key(seed, "branch")]))
+    source = (
+        read_only(cells.rows),
+        read_only(cells.first_rows),
+        np.append(grid.origin, grid.scale),
+        grid.shift_words(grid.root_exponent - DEPTH),
+    )
     return Tree(
         nodes=nodes,
         root=int(root),
-        coordinates=cells.coordinates,
-        splits=cells.splits,
+        source=source,
+        splits=splits,
         place=place,
         leaf_key=cells.key,
         unit=grid.unit,
