@@ -21,6 +21,7 @@ from holdfast.centers._distance_kernels import in_units
 __all__ = [
     "locate_by_planes",
     "measure_sides",
+    "part_members",
     "room_for",
     "score_directions",
     "settle_sample",
@@ -398,6 +399,19 @@ def split_members(
             margins[q] = size if along[q] > 0.0 else -size
         add_steps(rows, factor, some, grid, both, times, room, sums)
     return moved, changed
+
+
+@writing_kernel
+def part_members(members, side, near, far):
+    """Write the members of both sides, in their order."""
+    i, j = 0, 0
+    for p in range(members.size):
+        if side[p]:
+            far[j] = members[p]
+        else:
+            near[i] = members[p]
+        j += side[p]
+        i += not side[p]
 
 
 @writing_kernel

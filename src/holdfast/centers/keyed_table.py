@@ -169,10 +169,10 @@ def collect_pool(table: Table, members: NDArray[np.int32], least: int, wanted: i
     while True:
         whole = members.size <= wanted
         if whole:
-            chosen = np.argsort(key, kind="stable")
+            chosen = np.argsort(key)
         else:
             below = np.flatnonzero(key < np.uint64(int(wanted / members.size * 2.0**64)))
-            chosen = below[np.argsort(key[below], kind="stable")]
+            chosen = below[np.argsort(key[below])]
         keys = key[chosen]
         starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
         if whole or starts.size >= least:
@@ -184,7 +184,8 @@ def collect_pool(table: Table, members: NDArray[np.int32], least: int, wanted: i
         weight = np.add.reduceat(table.weight[rows], starts)
     elif starts.size < rows.size:
         weight = np.diff(np.append(starts, rows.size)).astype(np.int64)
-    return Pool(rows[starts], weight, whole)
+    # Members with the same key are equal, and sorted in no certain order: the first one counts.
+    return Pool(np.minimum.reduceat(rows, starts), weight, whole)
 
 
 def sort_locations(table: Table, exhausted: bool) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

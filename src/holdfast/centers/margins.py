@@ -54,6 +54,8 @@ class Margins:
     def start(self, plane: Floats) -> None:
         """Take up a plane, with which all members are looked at."""
         self.plane = plane
+        if self.member.size == 0:
+            return
         self.away = self.reach + length_of(plane[0] - self.mean)
         most = self.away * length_of(plane[1])
         self.rate = _FINEST / most if most > 0.0 else 0.0

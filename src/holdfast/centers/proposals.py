@@ -20,6 +20,7 @@ from holdfast.centers._means_kernels import (
     FOLDED,
     TILE,
     measure_sides,
+    part_members,
     room_for,
     score_directions,
     settle_sample,
@@ -144,16 +145,17 @@ class Proposer:
         """Carry a proposal out, and let both parts propose; at the same time unless they are tiny."""
         pool, found = cluster.pool, [cluster, cluster]
         self.far[cluster.members] = proposal.moves
-        far = self.far[pool.members]
+        far, moved = self.far[pool.members], int(np.count_nonzero(proposal.moves))
+        sides = [np.empty(size, np.int32) for size in (cluster.members.size - moved, moved)]
+        part_members(cluster.members, proposal.moves, *sides)
 
         def work(i: int) -> None:
-            kept, moves = (far, proposal.moves) if i else (~far, ~proposal.moves)
-            members, part = cluster.members[moves], proposal.go if i else proposal.stay
+            kept, part = (far, proposal.go) if i else (~far, proposal.stay)
             weight = pool.weight[kept] if pool.weight.size else pool.weight
             own = Pool(pool.members[kept], weight, pool.whole)
             if not own.whole and own.members.size < SAMPLE:
-                own = collect_pool(self.table, members, SAMPLE, _POOL)
-            found[i] = self.propose(members, part, own)
+                own = collect_pool(self.table, sides[i], SAMPLE, _POOL)
+            found[i] = self.propose(sides[i], part, own)
 
         if cluster.members.size * self.d < _THREADED // 16:
             work(0)
@@ -399,7 +401,9 @@ class Proposer:
 
         def describe(s: int) -> _Part:
             mean = np.minimum(np.maximum(means[s], low[s]), high[s])
-            reach = (reaches[s] + length_of(points[s] - mean)) * (1.0 + 2.0**-20)
+            # The mean is moved into the bounds: no farther from what lies within.
+            apart = length_of(points[s] - mean) if self.table.spherical else 0.0
+            reach = (reaches[s] + apart) * (1.0 + 2.0**-20)
             found = _Part(centers[s], mean, low[s], high[s], costs[s], reach)
             if not (low[s] < high[s]).any():
                 return replace(found, cost=0.0)
