@@ -12,6 +12,7 @@ from holdfast import (
     HierarchicalKMedian,
     average_sensitivity,
     cluster_stability,
+    fit_chunks,
     k_median_cost,
     load,
     membership,
@@ -22,7 +23,9 @@ from holdfast import (
 from holdfast.clusterers import as_clusterer
 from holdfast.clusterers.data import as_selectable
 from holdfast.grid.cells import row_keys
+from holdfast.parameters import check_distances
 from holdfast.pipeline import cluster_and_order
+from holdfast.storage.hierarchy import hierarchy_from_arrays, hierarchy_to_arrays
 
 RNG = np.random.default_rng(0)
 ROWS = np.concatenate((RNG.random((60, 3)), RNG.integers(4, size=(30, 3)) / 2.0))
@@ -97,6 +100,28 @@ def test_a_matrix_that_is_uneven_by_rounding_is_mended():
     np.testing.assert_array_equal(medoids().fit(uneven).labels_, medoids().fit(D).labels_)
 
 
+@pytest.mark.parametrize(("i", "j"), [(3, 599), (598, 599), (2, 1)])
+def test_a_large_matrix_is_compared_in_tiles(i, j):
+    D = distances(RNG.random((600, 2)))
+    assert check_distances(D, square=True) is D
+    D[i, j] += 1.0
+    low, high = min(i, j), max(i, j)
+    with pytest.raises(
+        ValueError, match=f"in row {low} and column {high}, and .* in row {high} and"
+    ):
+        check_distances(D, square=True)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"centers": 0}, {"centers": 91}, {"exponent": 10**6}, {"centers": 2.0}]
+)
+def test_crafted_files_are_refused(wrong):
+    metadata, arrays = hierarchy_to_arrays(medoids().fit(distances(ROWS)).hierarchy_)
+    assert hierarchy_from_arrays(metadata, arrays).n_rows == 90
+    with pytest.raises(ValueError, match="out of range"):
+        hierarchy_from_arrays(metadata | wrong, arrays)
+
+
 def change(i, j, value):
     D = distances(ROWS[:9])
     D[i, j] = value
@@ -146,6 +171,8 @@ def test_what_needs_features_says_so():
         with pytest.raises(AttributeError) as told:
             getattr(model, name)
         assert "without their columns" in str(told.value.__cause__)
+    with pytest.raises(AttributeError, match="Fit all rows at once"):
+        fit_chunks(medoids(), [D[:40], D[40:]])
     with pytest.raises(ValueError, match='keyed_by is only for metric="precomputed"'):
         HierarchicalKMedian(2).fit(ROWS, keyed_by=ROWS)
     with pytest.raises(ValueError, match="one row for each of the 90 rows of X; got 4"):

@@ -203,6 +203,7 @@ def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.flo
 
 
 _ROUNDING = 1e-6  # of the largest distance: differences that are due to rounding
+_TILE = 512  # rows and columns compared at a time: they fit the cache
 
 
 def check_distances(X: NDArray[np.float64], square: bool) -> NDArray[np.float64]:
@@ -221,19 +222,32 @@ def check_distances(X: NDArray[np.float64], square: bool) -> NDArray[np.float64]
         return X
     allowed = _ROUNDING * float(X.max())
     diagonal = X.diagonal()
-    _refuse(np.diag(diagonal > allowed), X, "A diagonal that is not 0", "0 on the diagonal")
-    uneven = np.abs(X - X.T) > allowed
-    if uneven.any():
-        i, j = map(int, np.argwhere(uneven)[0])
-        raise ValueError(
-            f'Distances must be symmetric for metric="precomputed"; got {X[i, j]} in row {i} and '
-            f"column {j}, and {X[j, i]} in row {j} and column {i}. Use (X + X.T) / 2 if either "
-            "will do."
-        )
-    if (X != X.T).any() or diagonal.any():
+    if diagonal.max() > allowed:
+        wrong = np.diag(diagonal > allowed)
+        _refuse(wrong, X, "A diagonal that is not 0", "0 on the diagonal")
+    if _largest_difference(X, allowed) > 0.0 or diagonal.any():
         X = X / 2.0 + X.T / 2.0
         np.fill_diagonal(X, 0.0)
     return X
+
+
+def _largest_difference(X: NDArray[np.float64], allowed: float) -> float:
+    """Largest difference of the two distances of a pair; raises an error if that is too large."""
+    most = 0.0
+    tiles = [slice(start, start + _TILE) for start in range(0, X.shape[0], _TILE)]
+    for number, rows in enumerate(tiles):
+        for columns in tiles[number:]:
+            uneven = np.abs(X[rows, columns] - X[columns, rows].T)
+            most = max(most, float(uneven.max()))
+            if most > allowed:
+                place = np.argwhere(uneven > allowed)[0]
+                i, j = int(rows.start + place[0]), int(columns.start + place[1])
+                raise ValueError(
+                    f'Distances must be symmetric for metric="precomputed"; got {X[i, j]} in row {i} '
+                    f"and column {j}, and {X[j, i]} in row {j} and column {i}. Use (X + X.T) / 2 if "
+                    "either will do."
+                )
+    return most
 
 
 def _refuse(wrong: NDArray[np.bool_], X: NDArray[np.float64], found: str, wanted: str) -> None:

@@ -128,7 +128,7 @@ def describe_profile(dataset: "Dataset", labels: Any, k: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        `k`; `means` of numbers by column, with a list over clusters; `levels` of categories by
+        `k`; `dates`, the names of columns whose means are seconds since 1970; `means` of numbers by column, with a list over clusters; `levels` of categories by
         column, with the fractions of each level.
     """
     import numpy as np
@@ -145,6 +145,7 @@ def describe_profile(dataset: "Dataset", labels: Any, k: int) -> dict[str, Any]:
     most_different = sorted(counted.items(), key=lambda item: -item[1][1].difference)
     return {
         "k": k,
+        "dates": [column.name for column in columns if column.date],
         "means": {
             columns[numbers[j]].name: by_cluster[:, j].tolist() for j in means.rank_columns()
         },
@@ -229,7 +230,7 @@ def _show_profile(profile: dict[str, Any], console: Console) -> None:
     from holdfast.tables.errors import count, show_name
 
     cells = {
-        name: ["-" if math.isnan(mean) else f"{mean:.4g}" for mean in means]
+        name: [_show_mean(mean, name in profile["dates"]) for mean in means]
         for name, means in profile["means"].items()
     }
     categories = {
@@ -248,6 +249,14 @@ def _show_profile(profile: dict[str, Any], console: Console) -> None:
         ["cluster", *map(show_name, listed)],
         [[str(t), *(column[t] for column in listed.values())] for t in range(profile["k"])],
     )
+
+
+def _show_mean(mean: float, is_date: bool) -> str:
+    from holdfast.hierarchy.rules import show_date
+
+    if math.isnan(mean):
+        return "-"
+    return show_date(mean, "D") if is_date else f"{mean:.4g}"
 
 
 def _most_frequent(levels: dict[str, list[float]], cluster: int) -> str:

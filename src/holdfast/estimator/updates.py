@@ -81,8 +81,8 @@ class computed(cached_property[T]):
 def _has_features(model: Any) -> bool:
     if model.metric == "precomputed":
         raise AttributeError(
-            'Rows of distances cannot be added or removed without their columns: metric="precomputed" '
-            "has neither partial_fit nor forget. Fit again."
+            'Rows of distances cannot come in parts or leave without their columns: metric="precomputed" '
+            "has no partial_fit, forget or chunks. Fit all rows at once."
         )
     return True
 
@@ -450,6 +450,7 @@ def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:
         An unfitted clone with the parameters to use.
     seed : int
     """
+    _has_features(recipe)
     for name in (*RESULTS, *FOLLOWED):  # equal rows become one, which has no id
         vars(model).pop(name, None)
     table = getattr(model, "table_", None)

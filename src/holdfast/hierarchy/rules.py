@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import combine_arrays, purpose_key
 
-__all__ = ["Column", "Condition", "Rule", "find_rule", "find_rules", "sample_rows"]
+__all__ = ["Column", "Condition", "Rule", "find_rule", "find_rules", "sample_rows", "show_date"]
 
 Rows = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -334,11 +334,12 @@ def _short_date(below: float, above: float, column: Column) -> tuple[float, str]
         seconds = float(np.ceil(low / unit) * unit)
         threshold = (seconds - column.shift) / column.scale
         if below <= threshold < above:
-            return threshold, _show_date(seconds, shown_in)
-    return below, _show_date(low, "us")
+            return threshold, show_date(seconds, shown_in)
+    return below, show_date(low, "us")
 
 
-def _show_date(seconds: float, unit: str) -> str:
+def show_date(seconds: float, unit: str) -> str:
+    """Write seconds since 1970 as a date; `unit` is that of NumPy, such as "D" for days."""
     date = np.datetime64(round(seconds * 1e6), "us").astype(f"datetime64[{unit}]")
     return str(date).replace("T", " ")
 
