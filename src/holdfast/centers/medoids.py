@@ -219,6 +219,10 @@ def _split(
     metric: int,
 ) -> tuple[NDArray[np.bool_], float, float, NDArray[np.float64]]:
     """Which members move to a new center, the costs of both sides, and all distances after."""
+    if metric == PRECOMPUTED:
+        return _split_by_distance(
+            columns[members, center], weight[members], own[members], members, center
+        )
     moves = np.empty(members.size, dtype=np.bool_)
     distance = np.empty(members.size)
     stayed, moved = split_members(
@@ -231,6 +235,21 @@ def _split(
         distance,
     )
     return moves, stayed, moved, distance
+
+
+def _split_by_distance(
+    distance: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    own: NDArray[np.float64],
+    members: NDArray[np.int64],
+    center: int,
+) -> tuple[NDArray[np.bool_], float, float, NDArray[np.float64]]:
+    """Do the same with known distances: sums run one by one, as in the kernel."""
+    moves = (distance < own) | (members == center)
+    after = np.where(moves, distance, own)
+    terms = weight * after
+    stayed, moved = (float(np.cumsum(np.where(side, terms, 0.0))[-1]) for side in (~moves, moves))
+    return moves, stayed, moved, after
 
 
 def score_members(
