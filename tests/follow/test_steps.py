@@ -26,8 +26,9 @@ def make_units(rows, origin):
     count = np.ones(rows.shape[0], dtype=np.int64)
     known = np.where(origin >= 0, 1, 0)
     key = np.arange(rows.shape[0], dtype=np.uint64)
+    steady = np.arange(count.size) % 3 > 0
     return Units(
-        rows, count, key, origin.astype(np.int32), known, known, False, np.zeros(count.size)
+        rows, count, key, origin.astype(np.int32), known, known, False, np.zeros(count.size), steady
     )
 
 

@@ -12,11 +12,12 @@ if __name__ == "__main__":  # the folder that pytest puts on the path
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
+from follow.series import releases
 from golden.recipe import CASES, result_of
 from laws.configurations import CONFIGURATIONS
 from laws.inputs import INPUTS, Input
 
-from holdfast import Hierarchy
+from holdfast import HierarchicalKMedian, Hierarchy
 from holdfast_paper.draws import normal
 
 # A process without the compiler takes seconds only.
@@ -59,13 +60,34 @@ def large_input() -> Input:
     return Input("large", rows, rng.randint(0, 4, size=n) / 3.0)
 
 
+def followed_digests(*, large: bool) -> dict[str, str]:
+    """Digest of chains of models: rows leave, come and change; by id and by content."""
+    found = {}
+    for name, options in {"price": {"price": 0.1}, "budget": {"budget": 0.05, "price": 0.05},
+                          "tolerance": {"tolerance": 0.01, "price": 1.0}}.items():  # fmt: skip
+        for size in (90, *([900] if large else [])):
+            data = releases(size, count=3, n=size, changing=0.5)
+            for by_id in (True, False):
+                model = HierarchicalKMedian(4, max_centers=8).fit(
+                    data[0][1], ids=data[0][0] if by_id else None
+                )
+                model, text = model.polish((2, 4, 8)), ""
+                for ids, rows in data[1:]:
+                    model = model.follow(rows, ids=ids if by_id else None, **options)
+                    names = [model.hierarchy_.names(k).tobytes() for k in (2, 4, 8)]
+                    parts = (*names, model.moves_.tobytes(), model.follow_.cost.tobytes())
+                    text += digest(model.hierarchy_) + hashlib.sha256(b"".join(parts)).hexdigest()
+                found[f"follow, {name}, {size} rows, {'ids' if by_id else 'content'}"] = text
+    return found
+
+
 def digests(*, large: bool) -> dict[str, str]:
     """Digest of each input in each configuration, labels of new rows included; and golden cases."""
     inputs = [data for data in INPUTS if data.name in SMALL]
     assert len(inputs) == len(SMALL)
     if large:
         inputs.append(large_input())
-    found = {}
+    found = followed_digests(large=large)
     for data in inputs:
         for configuration in CONFIGURATIONS:
             few = data.name == "large" and not configuration.is_tree  # of rows, not of cells

@@ -82,6 +82,29 @@ def test_staleness_is_kept(lineage, tmp_path):
     np.testing.assert_array_equal(levels["fresh_moved"], stale.moved)
 
 
+def test_the_gain_of_a_fresh_fit_is_known_on_demand(lineage):
+    stored, found = lineage.levels(), lineage.levels(fresh=True)
+    assert np.isnan(stored["fresh_moved"]).any()
+    release = lineage[-1]
+    stale = release.model().staleness(levels=LEVELS)
+    lines = found[found["release"] == release.number]
+    np.testing.assert_allclose(lines["cost"] / lines["fresh_cost"], stale.cost)
+    np.testing.assert_array_equal(lines["fresh_moved"], stale.moved)
+    for name in ("moved", "cost", "cost_of_staying"):
+        np.testing.assert_array_equal(found[name], stored[name])
+
+
+def test_a_lineage_begins_with_a_polished_fit(tmp_path):
+    (ids, rows), (later_ids, later) = make_weeks(2, 220)
+    model = HierarchicalKMedian(6).fit(rows, ids=ids).polish(LEVELS)
+    lineage = Lineage(tmp_path / "polished")
+    first = lineage.append(model, label="week 0")
+    assert tuple(first.levels["level"]) == LEVELS
+    assert (first.n_new, first.moves.size) == (ids.size, 0)
+    lineage.append(model.follow(later, ids=later_ids), label="week 1")
+    assert len(lineage) == 2
+
+
 def test_a_lineage_without_ids_and_without_rows(tmp_path):
     lineage = Lineage(tmp_path / "plain")
     model = None

@@ -118,7 +118,7 @@ def test_a_notebook_shows_the_releases(written, tmp_path):
 
 def test_the_picture_has_a_bar_for_each_cluster_and_a_band_for_each_flow(written):
     pytest.importorskip("matplotlib")
-    from holdfast.lineage.draw import lay_out
+    from holdfast.lineage.show import lay_out
 
     picture = lay_out(written, 3)
     assert {(bar.release, bar.name, bar.high - bar.low) for bar in picture.bars} == {

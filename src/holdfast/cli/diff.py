@@ -198,7 +198,7 @@ def _describe_difference(k: int, found: "CutDifference") -> list[str]:
 
 
 def _describe_cluster(change: "ClusterChange") -> str:
-    from holdfast.lineage.words import describe_event
+    from holdfast.lineage.show import describe_event
 
     other = -1 if change.other is None else change.other
     if change.before is None:

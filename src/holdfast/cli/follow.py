@@ -293,7 +293,7 @@ def _show_dry_run(console: Console, today: "HierarchicalKMedian") -> None:
 
 
 def _show_summary(console: Console, today: "HierarchicalKMedian", record: dict[str, Any]) -> None:
-    from holdfast.lineage.words import describe_follow
+    from holdfast.lineage.show import describe_follow
 
     console.show_line(describe_follow(today.follow_, today.events_))
     relative = ("cost_of_one", "cost_of_staying", "cost_of_fresh")

@@ -39,6 +39,9 @@ def lineage(
         None, "--since RELEASE", "List the rows that moved in this release and later."
     ),
     level: int | None = option(None, "--level K", "Show only this number of clusters."),
+    fresh: bool = option(
+        False, "--fresh", "Fit the rows of each release again, and show what that costs and moves."
+    ),
     out: str | None = option(None, "--out -o FILE.html", "Write a page."),
     plot: str | None = option(None, "--plot FILE", "Draw the releases: .png, .svg or .pdf."),
     no_rows: bool = option(False, "--no-rows", "Leave ids and values out of the page."),
@@ -55,8 +58,8 @@ def lineage(
     from holdfast.tables.write import check_outputs
 
     console = Console("lineage", display)
-    if sum(value is not None for value in (of, cluster, since)) > 1:
-        raise InputError("give only one of --of, --cluster and --since.")
+    if sum(value is not None for value in (of, cluster, since, fresh or None)) > 1:
+        raise InputError("give only one of --of, --cluster, --since and --fresh.")
     outputs = {"--out": (out, (".html", ".htm")), "--plot": (plot, _PICTURES)}
     check_outputs(outputs, force=force, inputs=())
     if not Path(folder).exists():
@@ -65,7 +68,7 @@ def lineage(
     if not len(series):
         raise InputError(f"{folder} has no releases.")
     with input_errors():
-        answer = _ask(series, of, cluster, since, level)
+        answer = _ask(series, of, cluster, since, level, fresh)
         drawn = None if plot is None else _draw(series, level, plot)
         page = None if out is None else _render(series, level, title or Path(folder).name, no_rows)
     _write({out: page, plot: drawn})
@@ -85,7 +88,12 @@ def open_lineage(path: str) -> "Lineage":
 
 
 def _ask(
-    series: "Lineage", of: str | None, cluster: int | None, since: str | None, level: int | None
+    series: "Lineage",
+    of: str | None,
+    cluster: int | None,
+    since: str | None,
+    level: int | None,
+    fresh: bool,
 ) -> "tuple[str, NDArray[Any]]":
     if of is not None:
         found = series.of(of)
@@ -97,8 +105,10 @@ def _ask(
             return "moves", series.moves(since, level)
         except IndexError as error:
             raise InputError(str(error)) from None
-    found = series.levels()
-    return "levels", found if level is None else found[found["level"] == level]
+    found = series.levels(fresh=fresh)
+    return "fresh" if fresh else "levels", found if level is None else found[
+        found["level"] == level
+    ]
 
 
 def _draw(series: "Lineage", level: int | None, path: str) -> bytes:
@@ -132,7 +142,7 @@ def _show(
     files: dict[str, str | None],
     level: int | None,
 ) -> None:
-    from holdfast.lineage.words import describe_release
+    from holdfast.lineage.show import describe_release
 
     what, table = answer
     fields = table.dtype.names or ()

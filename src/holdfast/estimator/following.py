@@ -154,7 +154,8 @@ class FollowedModel:
         Returns
         -------
         HierarchicalKMedian
-            A new fitted estimator of the same rows, as from `follow`. This one is not changed.
+            A new fitted estimator of the same rows. This one is not changed. If it follows another
+            one, `moves_`, `events_` and `follow_` say what changed.
         """
         from holdfast.follow.engine import follow_rows
 
@@ -167,15 +168,22 @@ class FollowedModel:
             options = replace(self._options(levels, 0.0, None, None, rows, weight), polish=True)
         fit = self._fit_of(rows, weight, options.levels[-1])
         found = follow_rows(replace(yesterday, bound=True), rows, weight, own, options, fit)
-        return self._followed(found, rows, weight, own)
+        new: Any = self._followed(found, rows, weight, own)
+        if yesterday.hierarchy.naming is None:  # a part of fitting: nothing came before
+            del new.moves_, new.events_, new.follow_
+        return new
 
-    def staleness(self, X: ArrayLike | None = None) -> Staleness:
+    def staleness(
+        self, X: ArrayLike | None = None, *, levels: Iterable[int] | None = None
+    ) -> Staleness:
         """Compare this model with a new fit.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), default=None
             Rows that both label; None takes the rows of this model.
+        levels : iterable of int, default=None
+            As for `follow`.
 
         Returns
         -------
@@ -189,15 +197,15 @@ class FollowedModel:
             rows = held if given is None else given
             mass = None if given is not None or (weight == 1.0).all() else weight
             yesterday = self._as_yesterday(rows)
-            levels = self._options(None, 0.0, None, None, rows, mass).levels
+            sizes = self._options(levels, 0.0, None, None, rows, mass).levels
             hierarchy = model.hierarchy_
-        leaf = hierarchy.cut(levels[-1])
+        leaf = hierarchy.cut(sizes[-1])
         if given is not None:
-            leaf = hierarchy.predict(np.asarray(rows, dtype=np.float64), levels[-1])
-        fit = self._fit_of(rows, mass, levels[-1])
+            leaf = hierarchy.predict(np.asarray(rows, dtype=np.float64), sizes[-1])
+        fit = self._fit_of(rows, mass, sizes[-1])
         from holdfast.follow.engine import measure_staleness
 
-        return measure_staleness(yesterday, rows, mass, leaf, levels, fit)
+        return measure_staleness(yesterday, rows, mass, leaf, sizes, fit)
 
     def _fit_of(
         self, rows: NDArray[np.float64], weight: NDArray[np.float64] | None, k: int

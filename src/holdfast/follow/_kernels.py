@@ -90,14 +90,15 @@ def cost_to_point(rows, weight, start, stop, points, c, spherical):
 
 @kernel
 def choose_leaves(
-    rows, pull, inertia, counted, origin, leaf, path, columns, scale, home, price, closed,
+    rows, pull, inertia, steady, counted, origin, leaf, path, columns, scale, home, price, caution, closed,
     spherical, now, until, best, gain
 ):  # fmt: skip
     """Find the leaf with the smallest score for each unit that may want to move.
 
     The score of a leaf is the sum over its path of distance times ``scale[c]``, plus its price times
     `pull` for each level at which the cluster is not the one that the unit had yesterday, its home;
-    at least `inertia` in all if there is such a level.
+    at least `inertia` in all if there is such a level. A steady unit, whose values did not change,
+    pays the price times `caution`.
     A unit is looked at if ``until[i]`` does not exceed `now`, and `until` is then set: centers may
     move by that much in all before another leaf can win. A unit that counts for the budget does
     not leave home at a closed level.
@@ -119,7 +120,7 @@ def choose_leaves(
                 continue  # its price would only add to that
             for level in range(levels):
                 if y >= 0 and path[q, level] != home[y, level]:
-                    toll += price[level] * pull[i]
+                    toll += price[level] * pull[i] * (caution[level] if steady[i] else 1.0)
                     away = True
                     if counted[i] > 0 and closed[level] and path[here, level] == home[y, level]:
                         barred = True

@@ -11,14 +11,28 @@ from numpy.typing import NDArray
 
 from holdfast.centers.keyed_table import Table
 from holdfast.follow.assemble import build_followed, give_names
-from holdfast.follow.guard import keep_tolerance, match_fresh, most_allowed
-from holdfast.follow.latent import latent_gains
 from holdfast.follow.match import Match, group_units, key_rows, match_content, match_ids
 from holdfast.follow.report import FollowReport, Staleness, list_events, list_moves
 from holdfast.follow.rows import settle_rows
-from holdfast.follow.start import levels_of, place_rows, start_from
-from holdfast.follow.state import Floats, Ints, Levels, Numbers, Problem, Solution, Units, solve_as
-from holdfast.follow.structure import improve_structure, retire_names
+from holdfast.follow.start import latent_gains, place_rows, start_from
+from holdfast.follow.state import (
+    Floats,
+    Ints,
+    Levels,
+    Numbers,
+    Problem,
+    Solution,
+    Units,
+    levels_of,
+    solve_as,
+)
+from holdfast.follow.structure import (
+    improve_structure,
+    keep_tolerance,
+    match_fresh,
+    most_allowed,
+    retire_names,
+)
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.model import Naming
 from holdfast.rows.ids import MOST_REMEMBERED, Left, find_ids

@@ -157,6 +157,7 @@ def group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
         counted=counted,
         spherical=table.spherical,
         inertia=gather(match.latent, np.maximum) / float(weight.sum()),
+        steady=gather(~match.changed, np.logical_or),
     )
     return units, of_row, lead
 

@@ -53,15 +53,15 @@ class Wishes:
         closed = np.zeros(len(problem.ref), dtype=np.bool_)
         if problem.limit is not None:
             closed = found.moved >= problem.limit
-        price = problem.caution * problem.price / problem.total
+        price = problem.price / problem.total
         columns = np.ascontiguousarray(found.points.T)
 
         def work(b: int) -> None:
             part = units.parts[b]
             choose_leaves(
-                units.rows[part], units.pull[part], units.inertia[part], units.counted[part],
+                units.rows[part], units.pull[part], units.inertia[part], units.steady[part], units.counted[part],
                 units.origin[part], found.leaf[part], found.levels.path, columns, self.scale, self.home, price,
-                closed, units.spherical, self.now, self.until[part], self.best[part],
+                problem.caution, closed, units.spherical, self.now, self.until[part], self.best[part],
                 self.gain[part],
             )  # fmt: skip
 

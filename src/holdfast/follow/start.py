@@ -1,4 +1,8 @@
-"""The start: rows stay where they were, new rows join, and no cluster is empty."""
+"""The start: rows stay where they were, new rows join, and no cluster is empty.
+
+Nobody moves today for what was no reason yesterday: a fit does not minimize J, and leaves some rows where
+another leaf would suit them better by more than the price.
+"""
 
 from dataclasses import replace
 
@@ -6,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.parallel import share_parts
-from holdfast.centers.choose import ancestors_among
+from holdfast.centers.keyed_table import Table
 from holdfast.follow.ideas import Ideas
+from holdfast.follow.match import Match, group_units
+from holdfast.follow.rows import Wishes
 from holdfast.follow.state import (
     NEW,
     Floats,
@@ -19,20 +25,13 @@ from holdfast.follow.state import (
     caution_for,
     solve_as,
 )
-from holdfast.follow.structure import split_leaf
-from holdfast.hierarchy import Hierarchy
+from holdfast.follow.structure import latent_fall, split_leaf
 from holdfast.hierarchy._kernels import nearest_leaves
 
-__all__ = ["levels_of", "place_rows", "start_from"]
+__all__ = ["latent_gains", "place_rows", "start_from"]
 
-
-def levels_of(hierarchy: Hierarchy, sizes: tuple[int, ...]) -> Levels:
-    """Take the levels of a hierarchy; its labels are the leaves."""
-    offsets = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    ancestors = [ancestors_among(hierarchy.parent, k)[: sizes[-1]] for k in sizes]
-    path = (np.array(ancestors, dtype=np.int64) + offsets[:, None]).T
-    names = np.concatenate([hierarchy.names(k) for k in sizes])
-    return Levels(sizes, np.ascontiguousarray(path, dtype=np.int32), names)
+MARGIN = 1.25
+"""How much more a move must pay than yesterday; what changes by chance is less."""
 
 
 def place_rows(units: Units, levels: Levels, centers: Floats) -> Numbers:
@@ -172,3 +171,45 @@ def _level_costs(levels: Levels, node_costs: Floats) -> Floats:
         for level in range(len(ends) - 1)
     ]
     return np.array([c if c > 0.0 else 1.0 for c in cost])
+
+
+def latent_gains(
+    table: Table, leaf: Numbers, levels: Levels, price: float, least: float | None
+) -> tuple[Floats, float]:
+    """Measure what yesterday's rows would have saved by moving, if that was more than the price.
+
+    Parameters
+    ----------
+    least : float or None
+        By how much a change of structure must lower J, if that is known.
+
+    Returns
+    -------
+    latent : ndarray of shape (n_rows,), dtype float64
+        In parts of the sum over levels of relative costs, times the weight of all rows.
+    least : float
+        The same for a change of structure, in parts of J.
+    """
+    n = table.rows.shape[0]
+    mass = table.weight if table.weight.size else np.ones(n, dtype=np.int64)
+    nobody = np.zeros(n, dtype=np.bool_)
+    match = Match(leaf, mass, nobody, np.empty(0, dtype=np.int64), nobody, np.zeros(n))
+    units, of_row, _ = group_units(table, match)
+    count = len(levels.sizes)
+    caution = caution_for(units, levels.sizes)
+    problem = Problem(
+        units, levels.names[levels.path], np.ones(count), np.full(count, price), None, 0, caution
+    )
+    found = solve_as(problem, levels, units.origin)
+    problem = replace(problem, ref=np.where(found.cost > 0.0, found.cost, 1.0))
+    wishes = Wishes(problem, levels)
+    wishes.update(found)
+    away = levels.path[wishes.best] != levels.path[units.origin]
+    toll = (away * (price * caution)).cumsum(axis=1)[:, -1]
+    saved = np.where(away.any(axis=1), wishes.gain * problem.total + toll, 0.0)
+    latent: Floats = MARGIN * saved
+    if least is None:
+        units = replace(units, inertia=latent / problem.total)
+        problem = replace(problem, units=units)
+        least = MARGIN * latent_fall(problem, levels, units.origin)
+    return latent[of_row], least

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import share_parts
 from holdfast.centers._means_kernels import to_directions
+from holdfast.centers.choose import ancestors_among
 from holdfast.follow._kernels import count_flow, count_weight, measure_paths, sum_leaves
+from holdfast.hierarchy import Hierarchy
 
-__all__ = ["NEW", "Levels", "Problem", "Solution", "Units", "caution_for"]
+__all__ = ["NEW", "Levels", "Problem", "Solution", "Units", "caution_for", "levels_of"]
 __all__ += ["count_by", "solve_as"]
 
 Floats = NDArray[np.float64]
@@ -51,6 +53,8 @@ class Units:
     inertia : ndarray of shape (n,), dtype float64
         What leaving its leaf must pay at least, as a part of J for each unit of weight: as much as
         it would have paid yesterday.
+    steady : ndarray of shape (n,), dtype bool
+        Whether the values of some of its rows are those of yesterday.
     """
 
     rows: Floats
@@ -61,6 +65,7 @@ class Units:
     counted: Ints
     spherical: bool
     inertia: Floats
+    steady: NDArray[np.bool_]
 
     @property
     def n_surviving(self) -> int:
@@ -82,6 +87,7 @@ class Units:
         return Units(
             self.rows[chosen], self.weight[chosen], self.key[chosen], self.origin[chosen],
             self.pulled[chosen], self.counted[chosen], self.spherical, self.inertia[chosen],
+            self.steady[chosen],
         )  # fmt: skip
 
     @cached_property
@@ -198,7 +204,7 @@ class Problem:
     least : float
         By how much a change of structure must lower J.
     caution : ndarray of shape (n_levels,), dtype float64, or float
-        How many times the price a single row must save before it moves: `caution_for`.
+        How many times the price a row that did not change must save before it moves: `caution_for`.
     """
 
     units: Units
@@ -280,8 +286,17 @@ class Solution:
     value: float
 
 
+def levels_of(hierarchy: Hierarchy, sizes: tuple[int, ...]) -> Levels:
+    """Take the levels of a hierarchy; its labels are the leaves."""
+    offsets = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    ancestors = [ancestors_among(hierarchy.parent, k)[: sizes[-1]] for k in sizes]
+    path = (np.array(ancestors, dtype=np.int64) + offsets[:, None]).T
+    names = np.concatenate([hierarchy.names(k) for k in sizes])
+    return Levels(sizes, np.ascontiguousarray(path, dtype=np.int32), names)
+
+
 def caution_for(units: Units, sizes: tuple[int, ...]) -> Floats:
-    """How many times the price a single row must save before it moves, at each level.
+    """How many times the price a row must save before it moves, at each level, if it did not change.
 
     The difference between two means of n / k rows each is off by chance by about sqrt(2 k / (n d)) of
     the distance from a row to its mean, and so is what one row saves. In large tables this is

@@ -49,8 +49,9 @@ def compose_release(
     """
     follow, table = getattr(model, "follow_", None), getattr(model, "table_", None)
     cuts: Sequence[int] = (model.n_clusters,) if table is None else table.cuts
-    if levels is None:
-        levels = cuts if follow is None else follow.levels
+    if levels is None:  # those of a polished fit are in its names
+        named = follow or getattr(model.hierarchy_, "naming", None)
+        levels = cuts if named is None else named.levels
     ks = tuple(sorted({int(k) for k in levels}))
     if follow is not None and ks != tuple(follow.levels):
         raise ValueError(

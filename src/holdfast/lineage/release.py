@@ -1,20 +1,42 @@
-"""One release of a segmentation, in memory and as a file that is never written again."""
+"""One release of a segmentation, in memory and as a file that is never written again.
+
+The files of a folder are one unbroken chain: each says which one it follows.
+"""
 
 import os
+import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.rows.ids import normal_ids, pack_ids, unpack_ids
-from holdfast.storage.archive import Archive, DamagedFile, read_archive, write_archive
+from holdfast.storage.archive import (
+    Archive,
+    DamagedFile,
+    describe_archive,
+    read_archive,
+    write_archive,
+)
 from holdfast.storage.model import ModelRecord, model_from_arrays, model_to_arrays
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
 
-__all__ = ["CARRIED", "CLUSTERS", "EVENTS", "FLOWS", "LEVELS", "MOVES", "Release"]
+__all__ = [
+    "CARRIED",
+    "CLUSTERS",
+    "EVENTS",
+    "FLOWS",
+    "LEVELS",
+    "MOVES",
+    "RESTORE",
+    "Entry",
+    "Release",
+    "read_entries",
+]
 
 KIND = "release"
 _MODEL = "model."
@@ -165,6 +187,18 @@ class Release:
             raise ValueError(f"release {self.number} does not contain its model.")
         return HierarchicalKMedian._from_record(self.record)
 
+    def compare_fresh(self) -> NDArray[Any]:
+        """Return `levels` with the cost of a fresh fit and what it would move.
+
+        Where they are not stored, the rows of the release are fitted again.
+        """
+        if np.isfinite(self.levels["fresh_moved"]).all():
+            return self.levels
+        found = self.model().staleness(levels=self.levels["level"].tolist())
+        levels = self.levels.copy()
+        levels["fresh_cost"], levels["fresh_moved"] = levels["cost"] / found.cost, found.moved
+        return levels
+
     def ids_of(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Return the ids of rows, or their numbers if there are none."""
         return rows if self.ids is None else self.ids[rows]
@@ -291,3 +325,59 @@ def _check(release: Release) -> Release:
     if not all(type(number) is int and number >= 0 for number in numbers):
         raise ValueError("a number is not a count")
     return release
+
+
+RESTORE = "Restore it from a copy; the other releases are intact"
+
+_FILE = re.compile(r"(\d{6,})\.release")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the folder says about a release without reading its arrays."""
+
+    path: Path
+    label: str
+    digest: str
+
+
+def read_entries(folder: Path, known: list[Entry] | None = None) -> list[Entry]:
+    """Read the descriptions of all releases, and check that each follows the one before.
+
+    Those of `known` releases, whose files never change, are not read again.
+    """
+    if not folder.exists():
+        return []
+    if not folder.is_dir():
+        raise DamagedFile(folder, "it is not a folder of releases", "Pass the folder of a lineage")
+    files = {int(m[1]): p for p in folder.iterdir() if (m := _FILE.fullmatch(p.name))}
+    others = [p.name for p in folder.iterdir() if not p.name.startswith(".")]
+    if others and not files:
+        raise DamagedFile(
+            folder, f"it contains {others[0]} and no releases", "Pass the folder of a lineage"
+        )
+    entries = list(known or [])
+    for number in range(max(len(entries), max(files, default=-1) + 1)):
+        if number not in files:
+            path = folder / f"{number:06d}.release"
+            raise DamagedFile(path, "this release is missing", RESTORE)
+        if number == len(entries):
+            entries.append(_read_entry(files[number], number, entries))
+    return entries
+
+
+def _read_entry(path: Path, number: int, before: list[Entry]) -> Entry:
+    found = describe_archive(path, {KIND})
+    metadata = found.metadata
+    expected = (before[-1].digest, before[0].digest) if before else (None, None)
+    if not isinstance(metadata.get("label"), str):
+        raise DamagedFile(path, "it has no label", RESTORE)
+    if metadata.get("number") != number:
+        raise DamagedFile(path, f"it is release {metadata.get('number')}", RESTORE)
+    if before and metadata.get("origin") != expected[1]:
+        raise DamagedFile(
+            path, "it is a release of another segmentation", "Remove it, or restore the right one"
+        )
+    if metadata.get("previous") != expected[0]:
+        raise DamagedFile(path, f"release {number - 1} is not the one that it follows", RESTORE)
+    return Entry(path, metadata["label"], found.digest)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.files import hold_file
 from holdfast.lineage.compose import compose_release
-from holdfast.lineage.folder import RESTORE, read_entries
-from holdfast.lineage.release import Release
+from holdfast.lineage.release import RESTORE, Release, read_entries
 from holdfast.storage.archive import DamagedFile
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ class Lineage:
 
     def _repr_html_(self) -> str:
         """Show the releases as a table."""
-        from holdfast.lineage.draw import lineage_html
+        from holdfast.lineage.show import lineage_html
 
         return lineage_html(self)
 
@@ -281,8 +280,14 @@ class Lineage:
         fields = [("level", "i4"), ("name", "i8"), ("event", "U16"), ("other", "i8")]
         return self._table(lines, [*fields, ("size_before", "f8"), ("size_after", "f8")])
 
-    def levels(self) -> NDArray[Any]:
+    def levels(self, *, fresh: bool = False) -> NDArray[Any]:
         """Describe each level of each release: what moved and what it costs.
+
+        Parameters
+        ----------
+        fresh : bool, default=False
+            Whether to fit the rows of each release again where the cost of a fresh fit is not
+            stored. `append` does not make this fit because it takes longer than to follow.
 
         Returns
         -------
@@ -294,7 +299,7 @@ class Lineage:
             (r.number, r.label, r.n_rows, r.n_survivors, r.n_new, r.n_left, r.budget_binds)
             + (r.tolerance_exceeded, *line)
             for r in self
-            for line in r.levels.tolist()
+            for line in (r.compare_fresh() if fresh else r.levels).tolist()
         ]
         fields = [(name, "i8") for name in ("n_rows", "n_survivors", "n_new", "n_left")]
         fields += [("budget_binds", "?"), ("tolerance_exceeded", "?"), ("level", "i4")]
@@ -331,7 +336,7 @@ class Lineage:
         -------
         matplotlib.axes.Axes
         """
-        from holdfast.lineage.draw import draw_lineage
+        from holdfast.lineage.show import draw_lineage
 
         return draw_lineage(self, level, ax)
 

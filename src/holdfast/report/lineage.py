@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.lineage.draw import choose_level, lay_out
 from holdfast.lineage.release import Release
-from holdfast.lineage.words import describe_release, list_events
+from holdfast.lineage.show import choose_level, describe_release, lay_out, list_events
 from holdfast.report.page import Report, list_numbers, round_number
 
 if TYPE_CHECKING:
