@@ -69,6 +69,19 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
     ]
 
 
+def test_audit_takes_clusterers_that_choose_k(holdfast, people):
+    done = holdfast(
+        "audit", people, *FAST, "--methods", "hdbscan", "-k", 3, "--delete", 3, "--json"
+    )
+    assert done.code == 0, done.err
+    (found,) = json.loads(done.out)["results"]
+    table = pd.read_csv(people)[["height", "width"]]
+    r = library.average_sensitivity(
+        prepared_by("hdbscan"), table, n_clusters=[3], delete=[3], trials=4, repeats=2, n_jobs=1
+    )
+    assert found["mean"] == pytest.approx(r.mean.item())
+
+
 def mixed_table(path):
     """A rare town, gaps and a far value: scales, levels and fills depend on the rows."""
     rng = np.random.default_rng(2)
