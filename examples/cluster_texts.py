@@ -1,6 +1,6 @@
 """
-Cluster texts by their words
-============================
+Text embeddings with cosine distance
+====================================
 
 Texts become sparse rows, with one column for each word, and what counts is their direction:
 ``metric="cosine"``. The rows stay sparse in the fit and in `predict`. The texts here are the docstrings
