@@ -32,7 +32,7 @@ def test_blocks_run_as_written(tmp_path, monkeypatch, capsys):
     # What the last block takes for granted: rows that come, go, lie in a file or on a cluster.
     table = pd.DataFrame(X, columns=[f"column {i}" for i in range(X.shape[1])])
     table.to_parquet("rows.parquet")
-    names |= {"new_rows": X[:3] + 1.0, "old_rows": X[5:9]}
+    names |= {"new_rows": X[:3] + 1.0, "new_customers": [900, 901, 902], "lost_customers": [5, 6]}
     names["dask_dataframe"] = dd.from_pandas(table, npartitions=2)
     exec(blocks[4], names)  # noqa: S102
     assert (tmp_path / "labels.parquet").exists()
