@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from portable import uniform
 
 from holdfast import HierarchicalKMedian
 from holdfast.grid import collect_cells, place_grid
@@ -10,6 +9,7 @@ from holdfast.rows import sketch as sketches
 from holdfast.rows.log import RowLog
 from holdfast.rows.order import CellOrder, order_of
 from holdfast.rows.sketch import Sketch, count_rows, sketch_distinct
+from holdfast_paper.draws import uniform
 
 RNG = np.random.RandomState(8)
 ROWS = {

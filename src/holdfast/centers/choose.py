@@ -77,7 +77,7 @@ def ancestors_among(parent: NDArray[np.int32], n_clusters: int) -> NDArray[np.in
 def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
     """Greedy for all k: the gain of a leaf when it is chosen is static, so one sort is enough."""
     gain, above, cell, _ = champions_of(tree)
-    order = np.argsort(-gain).astype(np.int32)
+    order = _sort_falling(gain)
     for start, stop in order_ties(order, gain, tree.leaf_key, _LONG_RUN):
         run = order[start:stop]
         order[start:stop] = run[z_order(~tree.leaf_key[run][:, None])]
@@ -159,11 +159,19 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
 def rank_gains(tree: Tree, share: int) -> NDArray[np.int32]:
     """Sort nodes by best gain, largest first; return the first `share` of them, or all."""
     if share >= tree.count.size // 8:
-        falling = np.array(tree.best).view(np.uint64)
-        return z_order(np.invert(falling, out=falling)[:, None])
+        return _sort_falling(tree.best)
     rank = np.empty(share, dtype=np.int32)
     largest_gains(tree.root, tree.nodes, rank, empty_heap(share + 1))
     return rank
+
+
+def _sort_falling(gain: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Sort by gain, largest first, and equal gains by number."""
+    # Doubles that are not negative sort like integers.
+    falling = np.empty(gain.size, dtype=np.uint64)
+    words = gain.view(np.uint64)
+    share_rows(gain.size, lambda part: np.invert(words[part], out=falling[part]))
+    return z_order(falling[:, None])
 
 
 def first_in_queue(tree: Tree, share: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -1,6 +1,6 @@
 """Radix sort of rows in Z-order.
 
-The first interleaved bits that vary, up to 32, are collected in a key. A record is a key, above the
+The first interleaved bits that vary, up to 32 or 40, are collected in a key. A record is a key, above the
 number of its row: records differ, so that every way of sorting them is stable. Records are divided by
 the highest byte of the key, and each of these 256 groups is sorted in the cache. Rows whose keys are
 equal are sorted again by the bits that vary among them.
@@ -10,19 +10,27 @@ import numpy as np
 
 from holdfast._machine.jit import inner_kernel, writing_kernel
 
-__all__ = ["BITS", "SMALL", "choose_bits", "divide_records", "fill_records", "sort_groups"]
+__all__ = [
+    "BITS",
+    "MORE_BITS",
+    "SMALL",
+    "choose_bits",
+    "divide_records",
+    "fill_records",
+    "sort_groups",
+]
 __all__ += ["sort_rows", "vary_rows"]
 
 SMALL = 24  # segments up to this size are sorted by insertion
-BITS = 32  # of a key
+BITS = 32  # of a key, and of a row number above it
+MORE_BITS = 40  # of a key, if 24 bits are enough for the row numbers
 _MANY = 1024  # rows for which a table of bytes is worth its time
 _BLOCK = 64  # rows at a time
 _WIDE = 8  # columns that a processor works on at once
-_FEW = 12  # bytes that are looked up faster than 32 bits
+_FEW = 12  # bytes that are looked up faster than all bits
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _BYTE = np.uint64(255)
-_ROW = np.uint64(0xFFFFFFFF)
 
 
 @inner_kernel
@@ -201,15 +209,16 @@ def _insertion_sort(coordinates, order, lo, hi):
 
 
 @inner_kernel
-def _list_ties(coordinates, records, lo, hi, whole, order, waiting, todo):
+def _list_ties(coordinates, records, lo, hi, mask, whole, order, waiting, todo):
     """Write the rows of sorted records to `order`, sort short runs of equal keys, list longer ones.
 
-    `whole` says that equal keys mean equal rows. Returns the number of segments in `todo`.
+    `mask` selects the row of a record, `whole` says that equal keys mean equal rows. Returns the
+    number of segments in `todo`.
     """
     start = lo
     for i in range(lo, hi):
-        order[i] = np.int32(records[i] & _ROW)
-        if (records[i] ^ records[start]) > _ROW:
+        order[i] = np.int32(records[i] & mask)
+        if (records[i] ^ records[start]) > mask:
             if i - start > SMALL and not whole:
                 todo[waiting, 0], todo[waiting, 1] = start, i
                 waiting += 1
@@ -232,12 +241,14 @@ def sort_groups(
     """Sort the groups ``first .. last`` of divided records, and write their rows to `order`.
 
     `whole` says that equal keys mean equal rows. The arguments after `order` are work space.
-    Every further key settles 32 varying bits, so there are at most ``2 d`` passes over any row.
+    Every further key settles at least 32 varying bits, so there are at most ``2 d`` passes over any row.
     """
+    low = 64 - bits.size
+    mask = (_ONE << np.uint64(low)) - _ONE
     for group in range(first, last):
         lo, hi = ends[group], ends[group + 1]
-        _sort_records(records, space, lo, hi, 32, 56, counts)
-        waiting = _list_ties(coordinates, records, lo, hi, whole, order, np.int64(0), todo)
+        _sort_records(records, space, lo, hi, low, 56, counts)
+        waiting = _list_ties(coordinates, records, lo, hi, mask, whole, order, np.int64(0), todo)
         while waiting > 0:
             waiting -= 1
             start, stop = todo[waiting, 0], todo[waiting, 1]
@@ -246,9 +257,9 @@ def sort_groups(
             if found == 0:
                 continue
             _fill(coordinates, order, start, stop, bits, dims, found, table, places, records)
-            _sort_records(records, space, start, stop, 32, 64, counts)
+            _sort_records(records, space, start, stop, low, 64, counts)
             waiting = _list_ties(
-                coordinates, records, start, stop, found < bits.size, order, waiting, todo
+                coordinates, records, start, stop, mask, found < bits.size, order, waiting, todo
             )
 
 

@@ -170,9 +170,16 @@ class Grid:
 
 def bounds_of(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Smallest and largest value of each column."""
-    bounds = np.empty((2, X.shape[1]))
-    column_bounds(read_only(X), bounds)
-    return bounds[0], bounds[1]
+    found: list[NDArray[np.float64]] = []
+
+    def work(part: slice) -> None:
+        bounds = np.empty((2, X.shape[1]))
+        column_bounds(read_only(X)[part], bounds)
+        found.append(bounds)
+
+    share_rows(X.shape[0], work, X.shape[1])
+    bounds = np.array(found)
+    return bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0)
 
 
 def place_grid(

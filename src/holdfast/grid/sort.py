@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from holdfast._machine.parallel import cut_rows, share_parts
 from holdfast.grid._sort_kernels import (
     BITS,
+    MORE_BITS,
     SMALL,
     choose_bits,
     divide_records,
@@ -40,7 +41,7 @@ def z_order(coordinates: NDArray[np.uint64], allocate: Allocate = np.empty) -> N
     cuts = cut_rows(n)
     if len(cuts) == 2:
         ends = np.empty(257, dtype=np.int64)
-        sort_rows(coordinates, records, space, ends, order, *_work_space(coordinates.shape[1], n))
+        sort_rows(coordinates, records, space, ends, order, *_work_space(coordinates, n))
         return order
     whole, ends = _divide(coordinates, cuts, order, space, records)
     # Groups are of unequal sizes: a thread that is done takes the next few.
@@ -51,7 +52,7 @@ def z_order(coordinates: NDArray[np.uint64], allocate: Allocate = np.empty) -> N
         longest = int(np.diff(ends[first : last + 1]).max(initial=0))
         sort_groups(
             coordinates, records, space, ends, first, last, whole, order,
-            *_work_space(coordinates.shape[1], longest),
+            *_work_space(coordinates, longest),
         )  # fmt: skip
 
     share_parts(len(firsts) - 1, sort)
@@ -70,14 +71,14 @@ def _divide(
     Returns whether equal keys mean equal rows, and where the 256 groups begin and end.
     """
     n_parts, d = len(cuts) - 1, coordinates.shape[1]
+    _, bits, dims, *_ = _work_space(coordinates, 0)
     differ = np.empty((n_parts, d), dtype=np.uint64)
     share_parts(n_parts, lambda i: vary_rows(coordinates, cuts[i], cuts[i + 1], differ[i]))
-    bits, dims = np.empty((2, BITS), dtype=np.int64)
     found = choose_bits(np.bitwise_or.reduce(differ), bits, dims)
     counts = np.empty((n_parts, 257), dtype=np.int64)
 
     def fill(i: int) -> None:
-        _, _, _, table, places, _, _ = _work_space(d, 0)
+        _, _, _, table, places, _, _ = _work_space(coordinates, 0)
         fill_records(
             coordinates, order, cuts[i], cuts[i + 1], bits, dims, found, table, places, space,
             counts[i],
@@ -89,17 +90,19 @@ def _divide(
     places = np.ascontiguousarray(begins.reshape(256, n_parts).T)
     share_parts(n_parts, lambda i: divide_records(space, cuts[i], cuts[i + 1], places[i], records))
     ends = np.concatenate((begins[::n_parts], [coordinates.shape[0]]))
-    return found < BITS, ends
+    return found < bits.size, ends
 
 
-def _work_space(d: int, longest: int) -> tuple[NDArray[Any], ...]:
+def _work_space(coordinates: NDArray[np.uint64], longest: int) -> tuple[NDArray[Any], ...]:
     """Allocate differ, bits, dims, table, places, counts and todo, for groups up to `longest`."""
+    n, d = coordinates.shape
+    bits = MORE_BITS if n <= 1 << (64 - MORE_BITS) else BITS
     return (
         np.empty(d, dtype=np.uint64),
-        np.empty(BITS, dtype=np.int64),
-        np.empty(BITS, dtype=np.int64),
-        np.empty((BITS, 256), dtype=np.uint64),
-        np.empty(BITS, dtype=np.int64),
+        np.empty(bits, dtype=np.int64),
+        np.empty(bits, dtype=np.int64),
+        np.empty((bits, 256), dtype=np.uint64),
+        np.empty(bits, dtype=np.int64),
         np.empty(257, dtype=np.int64),
         np.empty((longest // SMALL + 2, 2), dtype=np.int64),  # segments there are longer than SMALL
     )
