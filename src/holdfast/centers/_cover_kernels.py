@@ -1,4 +1,4 @@
-"""Which nodes have a center below, and the gains that remain.
+"""Which nodes have a center below, and the gains that remain; the heap of the race; greedy centers.
 
 Three arrays change as centers are chosen:
 
@@ -12,11 +12,14 @@ Three arrays change as centers are chosen:
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from holdfast._machine.jit import inlined_kernel, inner_kernel, prefetch, writing_kernel
+from holdfast._machine.jit import inlined_kernel, inner_kernel, kernel, prefetch, writing_kernel
 from holdfast.tree._kernels import DISTANCE
 
-__all__ = ["COVERED", "HEAVY", "INSIDE", "LIGHT", "NOW", "label_leaves", "take"]
+__all__ = ["COVERED", "HEAVY", "INSIDE", "LIGHT", "NOW", "drop_first", "empty_heap"]
+__all__ += ["fill_ancestors", "find_champions", "label_leaves", "order_ties", "push"]
+__all__ += ["remaining_costs", "take"]
 
 INSIDE = np.uint8(0)  # no center below, and none below the parent
 LIGHT = np.uint8(1)  # a top: no center below, but below the parent; best gain <= the threshold
@@ -37,6 +40,12 @@ NOW = np.dtype(
 _WORD = 18446744073709551616.0
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
+
+
+# Entries of a binary heap, largest score first; the caller stores its size.
+_ENTRY = np.dtype(
+    [("score", np.float64), ("time", np.float64), ("deficit", np.float64), ("number", np.int64)]
+)
 
 
 @inner_kernel
@@ -218,3 +227,146 @@ def label_leaves(root, center, nodes, state, todo, label):
                 label[leaf] = owner
     for t in range(center.size):
         label[center[t]] = t
+
+
+def empty_heap(n_leaves: int) -> NDArray[np.void]:
+    """Allocate a heap for nodes with disjoint leaves; untouched entries use no memory."""
+    return np.empty(n_leaves + 2, dtype=_ENTRY)
+
+
+@inner_kernel
+def _move(heap, source, target):
+    heap[target]["score"] = heap[source]["score"]
+    heap[target]["time"] = heap[source]["time"]
+    heap[target]["deficit"] = heap[source]["deficit"]
+    heap[target]["number"] = heap[source]["number"]
+
+
+@inner_kernel
+def push(heap, size, score, number, time, deficit):
+    """Add an entry to a heap of `size` entries."""
+    k = size
+    while k > 0:
+        up = (k - 1) // 2
+        if heap[up]["score"] >= score:
+            break
+        _move(heap, up, k)
+        k = up
+    heap[k]["score"] = score
+    heap[k]["time"] = time
+    heap[k]["deficit"] = deficit
+    heap[k]["number"] = number
+
+
+@inner_kernel
+def drop_first(heap, size):
+    """Remove the first entry of a heap; `size` is the size after that."""
+    score = heap[size]["score"]
+    k = np.int64(0)
+    while True:
+        child = 2 * k + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1]["score"] > heap[child]["score"]:
+            child += 1
+        if heap[child]["score"] <= score:
+            break
+        _move(heap, child, k)
+        k = child
+    _move(heap, size, k)
+
+
+@writing_kernel
+def find_champions(nodes, root, leaf_key, champion, gain, above, cell):
+    """Gain, split-off cluster and cell of every leaf when the greedy algorithm chooses it.
+
+    The champion of a subtree is the leaf that is chosen first in it: the leaf with the largest gain,
+    with ties broken by key. A leaf is chosen with gain M(v), where v is the highest node whose
+    champion it is.
+
+    Fills
+    -----
+    champion : int32 (n_leaves - 1,), the champion of each inner node
+    gain : float64 (n_leaves,)
+    above : int32 (n_leaves,), the leaf whose cluster it splits, -1 for the first center
+    cell : uint8 (n_leaves,), its new cell is where all bits >= this one agree; 64 for all space
+    """
+    leaves = leaf_key.size
+    for last in range(leaves):  # inner nodes close, children first, when their last leaf is reached
+        node = np.int64(2 * last)
+        p = np.int64(nodes[node]["parent"])
+        while p >= 0 and nodes[p]["right"] == node:
+            a, b = np.int64(nodes[p]["left"]), node
+            best_a, best_b = nodes[a]["best"], nodes[b]["best"]
+            leaf_a = a // 2 if a % 2 == 0 else np.int64(champion[a // 2])
+            leaf_b = b // 2 if b % 2 == 0 else np.int64(champion[b // 2])
+            if best_b > best_a or (best_b == best_a and leaf_key[leaf_b] > leaf_key[leaf_a]):
+                leaf_a, leaf_b = leaf_b, leaf_a
+                best_b = best_a
+            champion[p // 2] = leaf_a
+            gain[leaf_b] = best_b
+            above[leaf_b] = p // 2  # where it lost
+            node, p = p, np.int64(nodes[p]["parent"])
+    first = root // 2 if root % 2 == 0 else np.int64(champion[root // 2])
+    gain[first] = nodes[root]["best"]
+    above[first] = -1
+    for leaf in range(leaves):
+        cell[leaf] = 64
+        if above[leaf] >= 0:
+            # The cluster that a grouping node belongs to is that of the cell it is in.
+            node = np.int64(2 * above[leaf] + 1)
+            bit = nodes[node]["bit"]
+            p = np.int64(nodes[node]["parent"])
+            while p >= 0 and nodes[p]["bit"] == bit:
+                node, p = p, np.int64(nodes[p]["parent"])
+            above[leaf] = champion[node // 2]
+            cell[leaf] = bit
+
+
+@kernel
+def order_ties(order, gain, leaf_key, longest):
+    """Sort runs of equal gain by key, largest first; return the runs longer than `longest`."""
+    n = order.size
+    long_runs = np.empty((n // longest + 1, 2), np.int64)
+    found = 0
+    start = 0
+    for i in range(1, n + 1):
+        if i < n and gain[order[i]] == gain[order[start]]:
+            continue
+        if i - start > longest:
+            long_runs[found, 0], long_runs[found, 1] = start, i
+            found += 1
+        else:
+            for a in range(start + 1, i):
+                leaf = order[a]
+                k = a
+                while k > start and leaf_key[leaf] > leaf_key[order[k - 1]]:
+                    order[k] = order[k - 1]
+                    k -= 1
+                order[k] = leaf
+        start = i
+    return long_runs[:found]
+
+
+@writing_kernel
+def remaining_costs(gain, order, cost):
+    """Fill in the cost after each center: the sum of the later gains, from the end, in double-double."""
+    high, low = 0.0, 0.0
+    for t in range(order.size - 1, -1, -1):
+        cost[t] = high
+        x = gain[order[t]]
+        total = high + x
+        back = total - high
+        low += (high - (total - back)) + (x - back)
+        high = total + low
+        low -= high - total
+
+
+@writing_kernel
+def fill_ancestors(parent, n_clusters, ancestor):
+    """Cluster of the cut into `n_clusters` clusters that contains each cluster.
+
+    Parents come before children, so one pass is enough.
+    """
+    for t in range(parent.size):
+        ancestor[t] = t if t < n_clusters else ancestor[parent[t]]

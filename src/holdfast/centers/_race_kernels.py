@@ -20,13 +20,14 @@ from holdfast.centers._cover_kernels import (
     LIGHT,
     cost_with_best,
     current_cost,
+    drop_first,
     gain_of,
     heavy_below,
     look_above,
+    push,
     refresh_above,
     take,
 )
-from holdfast.centers._heap_kernels import drop_first, push
 from holdfast.tree._kernels import branch_key_at
 
 __all__ = ["early_arrivals", "first_arrivals", "largest_gains", "race", "run_rounds"]

@@ -1,6 +1,6 @@
 """Splits between means of sparse rows, in time that grows with the values stored.
 
-These kernels do what `_means_kernels` does, with two changes. A cluster works on the columns in which
+These kernels do what those of dense rows do, with two changes. A cluster works on the columns in which
 a member has a value: `where` numbers them. In all others its members, its mean and its planes are
 zero. And what a row without a value in a column adds is added for all rows at once: to an inner
 product by an offset, to a distance by the squares of the mean, to sums by the steps of a zero.
@@ -16,14 +16,8 @@ import numpy as np
 from holdfast._machine._kernels import combine
 from holdfast._machine.jit import inner_kernel, writing_kernel
 from holdfast.centers._distance_kernels import COSINE, EUCLIDEAN, MANHATTAN, in_units
-from holdfast.centers._means_kernels import (
-    COST_UNIT,
-    HALF,
-    LOW,
-    fold,
-    move_to_sphere,
-    normalize,
-)
+from holdfast.centers._member_kernels import COST_UNIT, HALF, LOW
+from holdfast.centers._sample_kernels import fold, move_to_sphere, normalize
 
 __all__ = ["add_products", "distances_of_rows", "gather_rows", "key_values", "measure_rows"]
 __all__ += ["score_rows", "settle_rows", "sides_of_rows", "split_rows", "unit_values"]

@@ -9,10 +9,16 @@ from holdfast._machine._kernels import portable_log
 from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import share_rows
-from holdfast.centers._cover_kernels import LIGHT, NOW, label_leaves
-from holdfast.centers._greedy_kernels import find_champions, order_ties, remaining_costs
-from holdfast.centers._heap_kernels import empty_heap
-from holdfast.centers._lineage_kernels import fill_ancestors
+from holdfast.centers._cover_kernels import (
+    LIGHT,
+    NOW,
+    empty_heap,
+    fill_ancestors,
+    find_champions,
+    label_leaves,
+    order_ties,
+    remaining_costs,
+)
 from holdfast.centers._race_kernels import (
     early_arrivals,
     first_arrivals,

@@ -14,23 +14,19 @@ from scipy.sparse import issparse
 
 from holdfast._machine.parallel import share_parts
 from holdfast.centers._distance_kernels import draw_candidate
-from holdfast.centers._means_kernels import (
+from holdfast.centers._member_kernels import (
     BLOCK,
     COST_UNIT,
-    FOLDED,
-    TILE,
     measure_sides,
     part_members,
     room_for,
-    score_directions,
-    settle_sample,
     split_members,
-    to_directions,
 )
 from holdfast.centers._race_kernels import draw_temperature
+from holdfast.centers._sample_kernels import TILE, score_directions, settle_sample, to_directions
 from holdfast.centers.choose import round_keys, temperature_rate
 from holdfast.centers.keyed_table import Pool, Table, collect_pool
-from holdfast.centers.margins import Margins, length_of
+from holdfast.centers.planes import Margins, is_beyond, length_of, plane_between
 
 __all__ = ["Cluster", "Proposal", "Proposer"]
 
@@ -206,31 +202,9 @@ class Proposer:
         plane[1, j] = 1.0 if part.high[j] > anchor[j] else -1.0
         return plane
 
-    def plane_between(self, means: Floats) -> Floats:
-        """Plane half way between two means; for the cosine distance, between their directions."""
-        ends = means.copy()
-        if self.table.spherical:
-            to_directions(ends)
-        normal = ends[1] - ends[0]
-        most = float(np.abs(normal).max())
-        if most > 0.0:  # so that products with it neither overflow nor underflow
-            normal *= math.ldexp(1.0, min(-math.frexp(most)[1], 1000))
-        return np.array([0.5 * ends[0] + 0.5 * ends[1], normal])
-
     def is_far(self, row: int, plane: Floats) -> bool:
         """Whether a row is on the far side, with the arithmetic of `split_members`."""
-        terms = (self.table.rows[row] * np.float64(self.table.factor) - plane[0]) * plane[1]
-        count = self.d
-        if count < FOLDED:
-            total = 0.0
-            for term in terms.tolist():
-                total += term
-            return total > 0.0
-        while count > 1:
-            half = (count + 1) // 2
-            terms[: count - half] += terms[half:count]
-            count = half
-        return bool(terms[0] > 0.0)
+        return is_beyond(self.table.rows[row] * np.float64(self.table.factor), plane)
 
     def start_plane(self, part: _Part, sample: Pool) -> tuple[int, Floats]:
         """Draw a candidate by what its direction tells apart; let its plane settle on the sample.
@@ -302,7 +276,7 @@ class Proposer:
             step += 1
             if step >= splits or (before is not None and changed == 0):
                 return plane, moves, means
-            before, plane = plane, self.plane_between(means)
+            before, plane = plane, plane_between(means, self.table.spherical)
 
     def weight_of(self, members: Members) -> NDArray[np.int64]:
         """Weights of members; empty where all are ones."""

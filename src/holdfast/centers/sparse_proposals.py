@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import share_parts
-from holdfast.centers._means_kernels import COST_UNIT
+from holdfast.centers._member_kernels import COST_UNIT
 from holdfast.centers._sparse_kernels import (
     add_products,
     gather_rows,
@@ -26,7 +26,7 @@ from holdfast.centers._sparse_kernels import (
     split_rows,
 )
 from holdfast.centers.keyed_table import Pool, Table
-from holdfast.centers.margins import Margins
+from holdfast.centers.planes import Margins
 from holdfast.centers.proposals import (
     AVERAGED_VALUES,
     AVERAGES,

@@ -163,11 +163,11 @@ def _load_like(path: str, column: ColumnOptions) -> "HierarchicalKMedian":
 def announce_compiling(method: str, console: Console) -> None:
     """Say why the first fit takes longer than the next."""
     from holdfast._machine.jit import is_compiled
-    from holdfast.centers import _distance_kernels, _means_kernels
+    from holdfast.centers import _distance_kernels, _member_kernels
     from holdfast.tree import _kernels as tree_kernels
 
     kernels: dict[str, Any] = {
-        "means": _means_kernels.split_members,
+        "means": _member_kernels.split_members,
         "medoids": _distance_kernels.score_candidates,
         "tree": tree_kernels.link_nodes,
     }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from holdfast._machine.jit import read_only
-from holdfast.centers._means_kernels import room_for, sides_of
+from holdfast.centers._member_kernels import room_for, sides_of
 from holdfast.follow.ideas import Idea, Ideas, kept_by
 from holdfast.follow.rows import settle_rows
 from holdfast.follow.state import (

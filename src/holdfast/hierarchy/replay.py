@@ -21,7 +21,7 @@ from holdfast.centers._distance_kernels import (
     assign_rows,
     unit_rows,
 )
-from holdfast.centers._means_kernels import locate_by_planes
+from holdfast.centers._member_kernels import locate_by_planes
 from holdfast.centers.medoids import METRICS, prepare_rows
 
 __all__ = [

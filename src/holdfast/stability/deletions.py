@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from holdfast._machine.errors import unwrap_interrupts
-from holdfast.centers._heap_kernels import empty_heap
+from holdfast.centers._cover_kernels import empty_heap
 from holdfast.centers.choose import (
     champions_of,
     first_in_queue,

@@ -1,12 +1,8 @@
-"""Splits between means: directions on a sample, then one pass over all members for each step.
+"""Splits between means: passes over all members of a cluster.
 
-The sample is copied, column by column, centered and in single precision: it only finds where to
-start. All other rows are read where they are and in their own precision: 32-bit values are widened
-one at a time.
-
-Every number that a pass adds up over all members is an integer, so that no order of rows, parts or
-threads matters. Sums over the sample run in the order of keys: the upper half is added to the lower,
-and again. What is added up within one row has a fixed order too.
+Rows are read where they are and in their own precision: 32-bit values are widened one at a time. Every
+number that a pass adds up is an integer, so that no order of rows, parts or threads matters. What is
+added up within one row has a fixed order.
 
 Rows are processed in blocks: a call for each row would take longer than the work on a short row.
 """
@@ -17,247 +13,21 @@ import numpy as np
 
 from holdfast._machine.jit import inner_kernel, prefetch, writing_kernel
 from holdfast.centers._distance_kernels import in_units
+from holdfast.centers._sample_kernels import FOLDED, fold
 
-__all__ = [
-    "locate_by_planes",
-    "measure_sides",
-    "part_members",
-    "room_for",
-    "score_directions",
-    "settle_sample",
-    "sides_of",
-    "split_members",
-    "to_directions",
-]
+__all__ = ["locate_by_planes", "measure_sides", "part_members", "room_for", "sides_of"]
+__all__ += ["split_members"]
 
 COST_UNIT = 2.0**-50  # of the extent of a cluster
-FOLDED = 16  # columns from which the terms of a row are added by halves
 BLOCK = 128  # rows
-TILE = 16  # members of a sample that are copied at a time
 AHEAD = 12  # rows between the one that is read and the one that is requested
 HALF = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
-ZERO = np.float32(0.0)
 
 
 def room_for(d: int) -> tuple[int, int]:
     """Shape of the room that a block of members needs in `d` columns."""
     return 2 + (d if d < FOLDED else 0), max(BLOCK, d)
-
-
-@inner_kernel
-def fold(terms, count):
-    """Sum of the first terms, changed on the way: the upper half is added to the lower, and again.
-
-    Each of these additions runs over many terms at once.
-    """
-    while count > 1:
-        half = (count + 1) // 2
-        for j in range(count - half):
-            terms[j] += terms[half + j]
-        count = half
-    return terms[0]
-
-
-@inner_kernel
-def normalize(vector):
-    """Scale by a power of two, so that products with it neither overflow nor underflow."""
-    most = 0.0
-    for j in range(vector.size):
-        most = max(most, abs(vector[j]))
-    if most > 0.0:
-        stretch = math.ldexp(1.0, min(-math.frexp(most)[1], 1000))
-        for j in range(vector.size):
-            vector[j] *= stretch
-
-
-@inner_kernel
-def center_columns(rows, factor, members, mean, stretch, tile, first, columns):
-    """Write ``(rows[members] * factor - mean) * stretch``, column by column; `first`: row by row.
-
-    In many columns by way of a tile of as many members as fill a cache line, so that rows are read
-    from end to end and lines are written whole.
-    """
-    for j in range(mean.size if mean.size < FOLDED else 0):
-        for p in range(members.size):
-            columns[j, p] = (rows[np.uint32(members[p]), j] * factor - mean[j]) * stretch
-        for p in range(first.shape[0]):
-            first[p, j] = columns[j, p]
-    if mean.size < FOLDED:
-        return
-    for start in range(0, members.size, TILE):
-        some = columns[:, start : start + TILE]
-        for p in range(some.shape[1]):
-            i, line = np.uint32(members[start + p]), tile[p]
-            for j in range(mean.size):
-                line[j] = (rows[i, j] * factor - mean[j]) * stretch
-            if start + p < first.shape[0]:
-                for j in range(mean.size):
-                    first[start + p, j] = line[j]
-        for j in range(mean.size):
-            for p in range(some.shape[1]):
-                some[j, p] = tile[p, j]
-
-
-@inner_kernel
-def project_columns(columns, size, direction, along):
-    """Inner products of the first members with a direction, added column by column."""
-    for p in range(size):
-        along[p] = ZERO
-    for j in range(direction.size):
-        value = direction[j]
-        for p in range(size):
-            along[p] += columns[j, p] * value
-
-
-@inner_kernel
-def add_columns(columns, times, terms, sums):
-    """Add up the members, so many times each, by halves."""
-    for j in range(sums.size):
-        for p in range(times.size):
-            terms[p] = columns[j, p] * times[p]
-        sums[j] = fold(terms, times.size)
-
-
-@inner_kernel
-def score_side(along, weight, size, near, far):
-    """Sum of squares between the two sides of a plane, from where members lie along its normal."""
-    moved, everything = 0.0, 0.0
-    for p in range(size):
-        times = np.float64(weight[p]) if weight.size > 0 else 1.0
-        value = along[p] * np.float32(times)
-        near[p], far[p] = min(value, ZERO), max(value, ZERO)
-        moved += times if value > ZERO else 0.0
-        everything += times
-    if not 0.0 < moved < everything:
-        return 0.0
-    low, high = np.float64(fold(near, size)), np.float64(fold(far, size))
-    between = low * low / (everything - moved) + high * high / moved
-    return between - (low + high) * (low + high) / everything
-
-
-@writing_kernel
-def score_directions(
-    rows, factor, members, weight, mean, stretch, size, room, tile, directions, columns, score
-):
-    """How much of the squared distances to the mean each candidate's direction tells apart.
-
-    Copies the members, centered, to `columns`. The first ones are candidates: each has a direction,
-    from the mean to it. The first `size` members are split by the plane through the mean; the score
-    is the sum of squares between the two sides along the direction, as a fraction of all. `room`
-    has three lines as long as the sample, `tile` 16 of the columns.
-    """
-    center_columns(rows, factor, members, mean, stretch, tile, directions, columns)
-    along, near, far = room[0], room[1], room[2]
-    for p in range(size):
-        near[p] = ZERO
-    for j in range(mean.size):
-        for p in range(size):
-            near[p] += columns[j, p] * columns[j, p]
-    for p in range(size):
-        near[p] *= np.float32(weight[p]) if weight.size > 0 else np.float32(1.0)
-    squares = np.float64(fold(near, size))
-    for c in range(score.size):
-        length, direction = 0.0, directions[c]
-        normalize(direction)
-        for j in range(mean.size):
-            length += np.float64(direction[j]) * np.float64(direction[j])
-        project_columns(columns, size, direction, along)
-        between = score_side(along, weight, size, near, far)
-        score[c] = min(between / length / squares, 1.0) if between > 0.0 else 0.0
-
-
-@writing_kernel
-def settle_sample(
-    columns, weight, mean, stretch, spherical, averages, splits, room, direction, lines, plane
-):
-    """From the direction of a candidate to a plane that settles on the sample.
-
-    The direction is averaged over the sample, by how far each member lies along it: so many steps
-    of the power iteration. Many candidates lead to nearly the same direction. The plane across it
-    starts at the mean. Members are split by it, and it moves half way between the means of the two
-    sides: until no member changes sides, or after so many splits. Where a side would be empty, the
-    plane before decides. For the cosine distance the plane moves half way between the directions
-    of the two means. `room` has three lines as long as the sample, `lines` four of the columns.
-
-    Returns
-    -------
-    Whether the first plane had members on both sides.
-    """
-    d, size = columns.shape
-    along, times, terms = room[0], room[1], room[2]
-    middle, total, sums = lines[0], lines[1], lines[2:4]
-    everything, threshold = 0.0, ZERO
-    # One loop for weights, averages and splits, so that what they share is compiled once.
-    for step in range(-averages - 1, splits):
-        moved, changed = 0.0, False
-        if step >= -averages:
-            project_columns(columns, size, direction, along)
-        for p in range(size):
-            own = np.float64(weight[p]) if weight.size > 0 else 1.0
-            if step < -averages:
-                everything += own
-            elif step < 0:
-                own = np.float64(np.float32(own) * along[p])
-            else:
-                own = own if along[p] > threshold else 0.0
-                changed |= step == 0 or np.float32(own) != times[p]
-                moved += own
-            times[p] = own
-        if step >= 0:
-            if not 0.0 < moved < everything:
-                return step > 0
-            for j in range(d):
-                plane[0, j], plane[1, j] = mean[j] + middle[j] / stretch, direction[j]
-            if not changed or step == splits - 1:
-                return True
-        add_columns(columns, times, terms, sums[1])
-        if step >= 0:
-            for j in range(d):
-                sums[0, j] = (total[j] - sums[1, j]) / (everything - moved)
-                sums[1, j] = sums[1, j] / moved
-            if spherical:
-                move_to_sphere(sums, mean, stretch)
-        if step < -averages:
-            for j in range(d):
-                total[j], middle[j] = sums[1, j], 0.0
-            continue
-        for j in range(d if step >= 0 else 0):
-            middle[j] = 0.5 * sums[0, j] + 0.5 * sums[1, j]
-            sums[1, j] = sums[1, j] - sums[0, j]
-        normalize(sums[1])
-        level = 0.0
-        for j in range(d):
-            direction[j] = sums[1, j]
-            level += middle[j] * np.float64(direction[j])
-        threshold = np.float32(level)
-    return True
-
-
-@inner_kernel
-def move_to_sphere(points, mean, stretch):
-    """Scale centered points to length 1 around the origin, and center them again."""
-    for s in range(points.shape[0]):
-        length = 0.0
-        for j in range(points.shape[1]):
-            points[s, j] = mean[j] + points[s, j] / stretch
-            length += points[s, j] * points[s, j]
-        length = math.sqrt(length)
-        for j in range(points.shape[1]):
-            value = points[s, j] / length if length > 0.0 else points[s, j]
-            points[s, j] = (value - mean[j]) * stretch
-
-
-@writing_kernel
-def to_directions(points):
-    """Scale points to length 1; the origin stays."""
-    for s in range(points.shape[0]):
-        length = 0.0
-        for j in range(points.shape[1]):
-            length += points[s, j] * points[s, j]
-        length = math.sqrt(length)
-        for j in range(points.shape[1]):
-            points[s, j] = points[s, j] / length if length > 0.0 else points[s, j]
 
 
 @inner_kernel

@@ -1,4 +1,4 @@
-"""Which members may change sides when a plane moves, from where they lay before it moved.
+"""Planes that split clusters: half way between two means, and what their moves can change.
 
 A plane that settles moves little: most members are too far from it to change sides. A pass over all
 members notes on which side each lies and how far, as a margin of one byte. From then on only members
@@ -14,12 +14,41 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Margins", "length_of"]
+from holdfast.centers._sample_kernels import FOLDED, to_directions
+
+__all__ = ["Margins", "is_beyond", "length_of", "plane_between"]
 
 _FINEST = 1024.0  # margins in the largest inner product
 _MOST = 127  # the largest margin; it stands for all that are larger, too
 
 Floats = NDArray[np.float64]
+
+
+def plane_between(means: Floats, spherical: bool) -> Floats:
+    """Plane half way between two means; for the cosine distance, between their directions."""
+    ends = means.copy()
+    if spherical:
+        to_directions(ends)
+    normal = ends[1] - ends[0]
+    most = float(np.abs(normal).max())
+    if most > 0.0:  # so that products with it neither overflow nor underflow
+        normal *= math.ldexp(1.0, min(-math.frexp(most)[1], 1000))
+    return np.array([0.5 * ends[0] + 0.5 * ends[1], normal])
+
+
+def is_beyond(row: Floats, plane: Floats) -> bool:
+    """Whether a row is on the far side, with the arithmetic of `split_members`."""
+    terms, count = (row - plane[0]) * plane[1], row.size
+    if count < FOLDED:
+        total = 0.0
+        for term in terms.tolist():
+            total += term
+        return total > 0.0
+    while count > 1:
+        half = (count + 1) // 2
+        terms[: count - half] += terms[half:count]
+        count = half
+    return bool(terms[0] > 0.0)
 
 
 def length_of(vector: Floats) -> float:
