@@ -6,7 +6,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from holdfast import HierarchicalKMedian, TablePreparer, load
-from holdfast.hierarchy.rules import Column, find_rule, find_rules, sample_rows
+from holdfast.hierarchy.rules import Column, find_rules, sample_rows
 from holdfast_paper import draws
 
 
@@ -21,7 +21,7 @@ def table(seed: int = 0, n: int = 400) -> np.ndarray:
 def rule_of(X, inside, columns=None, weight=None, conditions=3):
     columns = columns or [Column(f"x{j}") for j in range(X.shape[1])]
     weight = np.ones(X.shape[0]) if weight is None else weight
-    return find_rule(X, weight, inside, columns, sample_rows(X, 0)[1], conditions)
+    return find_rules(X, weight, inside, columns, sample_rows(X, 0)[1], conditions, 1)[0]
 
 
 def test_a_planted_rule_is_found():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.hierarchy.model import Hierarchy
-from holdfast.hierarchy.rules import MAX_RULES, Column, Rule, find_rule, find_rules, sample_rows
+from holdfast.hierarchy.rules import MAX_RULES, Column, Rule, find_rules, sample_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,7 +209,7 @@ def explain_clusters(
         here = (before == t) | (before == hierarchy.parent[t])
         inside = before[here] == t
         splits.append(
-            find_rule(rows[here], share[here], inside, columns, keys[here], max_conditions)
+            find_rules(rows[here], share[here], inside, columns, keys[here], max_conditions, 1)[0]
         )
     return Explanation(
         tuple(clusters),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import combine_arrays, purpose_key
 
-__all__ = ["Column", "Condition", "Rule", "find_rule", "find_rules", "sample_rows", "show_date"]
+__all__ = ["Column", "Condition", "Rule", "find_rules", "sample_rows", "show_date"]
 
 Rows = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -173,19 +173,6 @@ def find_rules(
             found.append(max(_jaccard(mine, other, weight) for other in others))
     stability = [float(np.mean(found)) if found else np.nan for found in agreement]
     return tuple(replace(r, stability=s) for r, s in zip(rules, stability, strict=True))
-
-
-def find_rule(
-    X: Rows,
-    weight: Rows,
-    inside: Mask,
-    columns: Sequence[Column],
-    keys: NDArray[np.uint64],
-    max_conditions: int,
-    halves: int = _HALVES,
-) -> Rule:
-    """Find the single best rule; see `find_rules`."""
-    return find_rules(X, weight, inside, columns, keys, max_conditions, 1, halves)[0]
 
 
 def _jaccard(a: Mask, b: Mask, weight: Rows) -> float:

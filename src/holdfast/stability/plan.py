@@ -196,14 +196,8 @@ def build_plan(
         raise ValueError(f"coupling must be one of {', '.join(_COUPLINGS)}; got {coupling!r}.")
     check_count("repeats", repeats)
     perturbations = _list_perturbations(delete, perturb)
-    if isinstance(adapted, SelectingClusterer) and any(
-        isinstance(perturbation, Jitter) for perturbation in perturbations
-    ):
-        raise ValueError(
-            f"Jitter changes values and needs an array of numbers; got X of type "
-            f"{type(X).__name__}{' with distances' if adapted.pairwise else ''}. Use delete, Add, "
-            "Replace or Bootstrap."
-        )
+    if isinstance(adapted, SelectingClusterer):
+        _refuse_jitter(perturbations, X, adapted.pairwise)
     seed = seed_from(random_state)
     bases, changes = _assign_bases(rows, perturbations, ks, seed)
     exhaustive = isinstance(trials, str) and trials == "all"
@@ -225,6 +219,15 @@ def build_plan(
         coupling=coupling,
         seed=seed,
     )
+
+
+def _refuse_jitter(perturbations: list[Perturbation], X: Any, pairwise: bool) -> None:
+    if any(isinstance(perturbation, Jitter) for perturbation in perturbations):
+        raise ValueError(
+            f"Jitter changes values and needs an array of numbers; got X of type "
+            f"{type(X).__name__}{' with distances' if pairwise else ''}. Use delete, Add, Replace or "
+            "Bootstrap."
+        )
 
 
 def keyed_seed(seed: int, what: str, *numbers: int) -> int:

@@ -4,8 +4,7 @@ import gzip
 import io
 import re
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from holdfast._machine.files import read_pipe
 from holdfast._machine.progress import Progress, ProgressOption
+from holdfast.tables.binary import check_names, read_binary, stream_binary
 from holdfast.tables.errors import (
     MissingFile,
     Notify,
@@ -26,7 +26,6 @@ from holdfast.tables.errors import (
 from holdfast.tables.text import (
     GuessedTypes,
     TextFormat,
-    choose_names,
     convert_text,
     read_text,
     settle_format,
@@ -145,7 +144,7 @@ def read_table(
                 written, decimal = _read_text(kind, whole, head, source, text, notify)
                 data = _guess_and_convert(written, decimal, exact)
             else:
-                data = _read_binary(kind, whole, source)
+                data = read_binary(kind, whole, source)
     data = _drop_index(data, source, notify)
     _check_shape(data, source, kind)
     kept = written if keep_written else None
@@ -189,7 +188,7 @@ def read_parts(
     ):
         part = _drop_index(batch, path, notify if number == 0 else ignore)
         if number == 0:
-            _check_names(part, path)
+            check_names(part, path)
         if part.num_rows:
             written = part if kind in _TEXT and keep_written else None
             with explain_reading(path):
@@ -211,7 +210,7 @@ def find_kinds(
         if kind not in _TEXT:
             return {}
         guessed = guessed or GuessedTypes(decimal)
-        _check_names(part, path)
+        check_names(part, path)
         guessed.see(part)
     return {} if guessed is None else guessed.kinds()
 
@@ -319,20 +318,6 @@ def _unpack(kind: str, file: Any, head: bytes, source: str) -> tuple[str, Any, b
     return "tsv" if ".tsv" in source.lower() else "csv", plain, head
 
 
-def _read_binary(kind: str, file: Any, source: str) -> "pa.Table":
-    if kind == "npy":
-        return _to_table(_load_array(lambda: _numpy().load(file, allow_pickle=False), source))
-    if kind == "parquet":
-        import pyarrow.parquet as pq
-
-        _check_names(pq.read_schema(file).empty_table(), source)
-        file.seek(0)
-        return pq.read_table(file)
-    found = _open_arrow(file).read_all()
-    found.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
-    return found
-
-
 def _read_text(
     kind: str, file: Any, head: bytes, source: str, text: TextFormat, notify: Notify
 ) -> "tuple[pa.Table, str]":
@@ -376,105 +361,11 @@ def _stream(
         parts = stream_text(plain, source, settled, columns)
         batches = ((part, min(file.tell() / size, 1.0)) for part in parts)
     else:
-        reader = {"parquet": _stream_parquet, "arrow": _stream_arrow, "npy": _stream_array}[kind]
-        batches = reader(file, source, columns, part_rows)
+        batches = stream_binary(kind, file, source, columns, part_rows)
     for batch, fraction in batches:
         table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
         for start in range(0, max(table.num_rows, 1), part_rows):
             yield kind, table.slice(start, part_rows), decimal, fraction
-
-
-def _stream_parquet(
-    file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
-) -> Iterator[tuple[Any, float]]:
-    import pyarrow.parquet as pq
-
-    # Not by pyarrow.dataset, which decodes whole row groups, and these may be as large as the file;
-    # pre_buffer would do the same.
-    with pq.ParquetFile(file, pre_buffer=False) as opened:
-        chosen = _choose_distinct(opened.schema_arrow, source, columns)
-        done, total = 0, max(opened.metadata.num_rows, 1)
-        for batch in opened.iter_batches(part_rows, columns=chosen, use_threads=False):
-            done += batch.num_rows
-            yield batch, done / total
-
-
-def _choose_distinct(schema: Any, source: str, columns: tuple[str, ...] | None) -> list[str]:
-    """Choose columns by name; a name that several have would choose all of them."""
-    _check_names(schema.empty_table(), source)
-    return choose_names(source, columns, schema.names)
-
-
-def _stream_arrow(
-    file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
-) -> Iterator[tuple[Any, float]]:
-    opened = _open_arrow(file)
-    chosen = _choose_distinct(opened.schema, source, columns)
-    if hasattr(opened, "num_record_batches"):  # a file, not a stream
-        n_batches = opened.num_record_batches
-        batches = ((opened.get_batch(i), (i + 1) / n_batches) for i in range(n_batches))
-    else:
-        size = Path(source).stat().st_size
-        batches = ((batch, min(file.tell() / size, 1.0)) for batch in opened)
-    for batch, fraction in batches:
-        found = batch.select(chosen)
-        found.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
-        yield found, fraction
-
-
-def _stream_array(
-    file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
-) -> Iterator[tuple[Any, float]]:
-    array = _load_array(lambda: _numpy().load(source, mmap_mode="r", allow_pickle=False), source)
-    for start in range(0, max(array.shape[0], 1), part_rows):
-        part = _to_table(array[start : start + part_rows])
-        chosen = part.select(choose_names(source, columns, part.column_names))
-        done = (start + part_rows) / max(array.shape[0], 1)
-        yield chosen, min(done, 1.0)
-
-
-def _open_arrow(file: Any) -> Any:
-    """Open an Arrow file, or else a stream."""
-    import pyarrow as pa
-
-    try:
-        return pa.ipc.open_file(file)
-    except pa.ArrowInvalid:
-        file.seek(0)
-        return pa.ipc.open_stream(file)
-
-
-def _numpy() -> Any:
-    import numpy as np
-
-    return np
-
-
-def _load_array(load: Callable[[], Any], source: str) -> Any:
-    try:
-        array = load()
-    except MemoryError:  # also of a shape that is a lie
-        raise TableError(
-            f"{source} describes an array larger than memory. Check the file."
-        ) from None
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2 or array.dtype.kind not in "iufb":
-        raise TableError(
-            f"{source} holds {array.dtype} of shape {array.shape}; expected a two-dimensional "
-            "array of real numbers."
-        )
-    return array
-
-
-def _to_table(array: Any) -> "pa.Table":
-    import numpy as np
-    import pyarrow as pa
-
-    if array.dtype.kind == "f":
-        array = array.astype(np.float64, copy=False)
-    names = [f"column_{j}" for j in range(array.shape[1])]
-    return pa.table([pa.array(np.ascontiguousarray(c)) for c in array.T], names=names)
 
 
 def _drop_index(table: "pa.Table", source: str, notify: Notify) -> "pa.Table":
@@ -485,18 +376,8 @@ def _drop_index(table: "pa.Table", source: str, notify: Notify) -> "pa.Table":
     return table.drop_columns(labels) if labels else table
 
 
-def _check_names(data: "pa.Table", source: str) -> None:
-    repeated = [name for name, times in Counter(data.column_names).items() if times > 1]
-    if repeated:
-        raise TableError(
-            f"{source} has several columns with the same name: {list_names(repeated)}. Rename them."
-        )
-    if data.num_columns == 0:
-        raise TableError(f"{source} has no columns.")
-
-
 def _check_shape(data: "pa.Table", source: str, kind: str) -> None:
-    _check_names(data, source)
+    check_names(data, source)
     if data.num_rows == 0:
         raise _without_rows(source, data.num_columns, kind)
 

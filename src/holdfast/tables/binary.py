@@ -1,0 +1,141 @@
+"""Parquet, Arrow and .npy files -> Arrow tables, whole or in parts."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast.tables.errors import TableError, list_names
+from holdfast.tables.text import choose_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["check_names", "read_binary", "stream_binary"]
+
+
+def read_binary(kind: str, file: Any, source: str) -> "pa.Table":
+    """Read a whole file."""
+    if kind == "npy":
+        return _to_table(_load_array(lambda: _numpy().load(file, allow_pickle=False), source))
+    if kind == "parquet":
+        import pyarrow.parquet as pq
+
+        check_names(pq.read_schema(file).empty_table(), source)
+        file.seek(0)
+        return pq.read_table(file)
+    found = _open_arrow(file).read_all()
+    found.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
+    return found
+
+
+def stream_binary(
+    kind: str, file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
+) -> Iterator[tuple[Any, float]]:
+    """Parts of a file, and the fraction of the file that is read after each."""
+    reader = {"parquet": _stream_parquet, "arrow": _stream_arrow, "npy": _stream_array}[kind]
+    return reader(file, source, columns, part_rows)
+
+
+def _stream_parquet(
+    file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
+) -> Iterator[tuple[Any, float]]:
+    import pyarrow.parquet as pq
+
+    # Not by pyarrow.dataset, which decodes whole row groups, and these may be as large as the file;
+    # pre_buffer would do the same.
+    with pq.ParquetFile(file, pre_buffer=False) as opened:
+        chosen = _choose_distinct(opened.schema_arrow, source, columns)
+        done, total = 0, max(opened.metadata.num_rows, 1)
+        for batch in opened.iter_batches(part_rows, columns=chosen, use_threads=False):
+            done += batch.num_rows
+            yield batch, done / total
+
+
+def _choose_distinct(schema: Any, source: str, columns: tuple[str, ...] | None) -> list[str]:
+    """Choose columns by name; a name that several have would choose all of them."""
+    check_names(schema.empty_table(), source)
+    return choose_names(source, columns, schema.names)
+
+
+def _stream_arrow(
+    file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
+) -> Iterator[tuple[Any, float]]:
+    opened = _open_arrow(file)
+    chosen = _choose_distinct(opened.schema, source, columns)
+    if hasattr(opened, "num_record_batches"):  # a file, not a stream
+        n_batches = opened.num_record_batches
+        batches = ((opened.get_batch(i), (i + 1) / n_batches) for i in range(n_batches))
+    else:
+        size = Path(source).stat().st_size
+        batches = ((batch, min(file.tell() / size, 1.0)) for batch in opened)
+    for batch, fraction in batches:
+        found = batch.select(chosen)
+        found.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
+        yield found, fraction
+
+
+def _stream_array(
+    file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
+) -> Iterator[tuple[Any, float]]:
+    array = _load_array(lambda: _numpy().load(source, mmap_mode="r", allow_pickle=False), source)
+    for start in range(0, max(array.shape[0], 1), part_rows):
+        part = _to_table(array[start : start + part_rows])
+        chosen = part.select(choose_names(source, columns, part.column_names))
+        done = (start + part_rows) / max(array.shape[0], 1)
+        yield chosen, min(done, 1.0)
+
+
+def _open_arrow(file: Any) -> Any:
+    """Open an Arrow file, or else a stream."""
+    import pyarrow as pa
+
+    try:
+        return pa.ipc.open_file(file)
+    except pa.ArrowInvalid:
+        file.seek(0)
+        return pa.ipc.open_stream(file)
+
+
+def _numpy() -> Any:
+    import numpy as np
+
+    return np
+
+
+def _load_array(load: Callable[[], Any], source: str) -> Any:
+    try:
+        array = load()
+    except MemoryError:  # also of a shape that is a lie
+        raise TableError(
+            f"{source} describes an array larger than memory. Check the file."
+        ) from None
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.dtype.kind not in "iufb":
+        raise TableError(
+            f"{source} holds {array.dtype} of shape {array.shape}; expected a two-dimensional "
+            "array of real numbers."
+        )
+    return array
+
+
+def _to_table(array: Any) -> "pa.Table":
+    import numpy as np
+    import pyarrow as pa
+
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64, copy=False)
+    names = [f"column_{j}" for j in range(array.shape[1])]
+    return pa.table([pa.array(np.ascontiguousarray(c)) for c in array.T], names=names)
+
+
+def check_names(data: "pa.Table", source: str) -> None:
+    """Refuse a table without columns, or with a name that several columns have."""
+    repeated = [name for name, times in Counter(data.column_names).items() if times > 1]
+    if repeated:
+        raise TableError(
+            f"{source} has several columns with the same name: {list_names(repeated)}. Rename them."
+        )
+    if data.num_columns == 0:
+        raise TableError(f"{source} has no columns.")
