@@ -311,3 +311,21 @@ def test_questions_without_an_answer_are_one_line(holdfast, series):
         assert text in done.err
         assert not Path("p.png").exists()
     assert "there is no lineage nowhere" in holdfast("lineage", "nowhere").err
+
+
+def test_a_polished_fit_is_followed_under_the_names_that_it_wrote(holdfast):
+    done = holdfast("fit", write_week(0), "-k", "2,5", "--id", "customer", "--polish", "--out",
+                    "first.csv", "--model", "polished.holdfast", "--quiet")  # fmt: skip
+    assert done.code == 0, done.err
+    found = load("polished.holdfast")
+    assert found.hierarchy_.naming.levels == (2, 5)
+    done = holdfast("follow", "polished.holdfast", write_week(0), "--out", "same.csv", "--lineage",
+                    "polished.lineage")  # fmt: skip
+    assert done.code == 0, done.err
+    before, after = read_labels("first.csv"), read_labels("same.csv")
+    for k in ("cluster_2", "cluster_5"):
+        assert {id: row[k] for id, row in before.items()} == {id: r[k] for id, r in after.items()}
+    assert Lineage("polished.lineage").moves().size == 0
+    done = holdfast("fit", "week0.csv", "-k", "2", "--polish", "--chunked", "-o", "x.csv")
+    assert done.code == 2
+    assert "leave out --chunked" in done.err

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from follow.series import releases
+from follow.series import blobs, releases
 
 import holdfast
 from holdfast import HierarchicalKMedian
@@ -109,3 +109,12 @@ def test_without_rows_a_model_predicts_but_cannot_be_followed(model, tmp_path):
     assert loaded.ids_ is None
     with pytest.raises(ValueError, match="saved without its rows"):
         loaded.follow(model.rows_)
+
+
+def test_a_model_that_nobody_left_is_loaded_again(tmp_path):
+    rows, ids = blobs(3), np.array([f"row {i}" for i in range(240)], dtype=object)
+    model = HierarchicalKMedian(4, max_centers=8).fit(rows, ids=ids).follow(rows, ids=ids)
+    model.save(tmp_path / "model")
+    loaded = holdfast.load(tmp_path / "model")
+    assert loaded.ids_.tolist() == ids.tolist()
+    assert loaded.follow(rows, ids=ids).moves_.size == 0

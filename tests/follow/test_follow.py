@@ -268,7 +268,7 @@ def test_a_budget_that_binds_says_what_comes_next():
     assert free.follow_.next_moves.size == 0
 
 
-def test_polish_lowers_the_cost_and_keeps_names():
+def test_polish_lowers_the_cost():
     rows = blobs(31, groups=80)
     model = fit(rows, np.arange(240))
     before = [_relative_costs(model, rows, k) for k in LEVELS]
@@ -279,8 +279,8 @@ def test_polish_lowers_the_cost_and_keeps_names():
     assert np.array_equal(polished.ids_, np.arange(240))
     assert polished.labels_.max() == model.labels_.max()
     assert polished.hierarchy_.naming.levels == LEVELS
-    kept = polished.hierarchy_.names(4)[polished.labels_] == model.labels_
-    assert kept.mean() > 0.5
+    for k in LEVELS:
+        assert polished.hierarchy_.names(k).tolist() == list(range(k))
     again = polished.polish()
     assert again.moves_.size == 0
     assert np.array_equal(again.hierarchy_.finest, polished.hierarchy_.finest)

@@ -99,6 +99,12 @@ def fit(
     append: Append = False,
     weights: Weights = None,
     chunked: Chunked = False,
+    polish: bool = option(
+        False,
+        "--polish",
+        "Let the clusters of all K settle together: they cost less, and less moves when the model is "
+        "followed. The model then ends at the largest K.",
+    ),
 ) -> None:
     """Cluster a table: one row out for each row in, one column of labels for each K.
 
@@ -127,6 +133,8 @@ def fit(
     job = FitJob(data, read, column, weights, like, save, output.out, append)
     announce_compiling(str(chosen.method), console)
     if chunked:
+        if polish:
+            raise InputError("--polish needs all rows at once; leave out --chunked.")
         fit_parts(estimator, job, ks, console)
         return
     dataset = read_dataset(
@@ -140,6 +148,7 @@ def fit(
     ):
         estimator.set_params(n_clusters=max(ks), verbose=progress)
         estimator.fit(dataset.rows, sample_weight=dataset.weight)
+        estimator = estimator.polish(ks) if polish else estimator
     _write(estimator, dataset, ks, job, console)
 
 

@@ -20,6 +20,7 @@ from holdfast._machine.parallel import lock_of
 from holdfast.centers.medoids import METRICS
 from holdfast.estimator.sparse import refuse_sparse
 from holdfast.hierarchy import Hierarchy
+from holdfast.hierarchy.model import Naming
 from holdfast.parameters import check_integer, check_weight, settings_for
 from holdfast.pipeline import cluster_rows
 from holdfast.rows.ids import Left, check_ids, find_ids, normal_ids
@@ -143,8 +144,9 @@ class FollowedModel:
         """Lower the cost of the clusters of some levels: a good start for a series of releases.
 
         A fit makes one split after the other. This lets all levels settle together: rows move to
-        better clusters, and clusters merge, split and change parents while the cost falls. Names are
-        kept, as by `follow`. Followed from there, clusters have less reason to change.
+        better clusters, and clusters merge, split and change parents while the cost falls. Followed
+        from there, clusters have less reason to change. Clusters of a fit are numbered again; those of
+        a model that follows another one keep their names.
 
         Parameters
         ----------
@@ -170,6 +172,9 @@ class FollowedModel:
         found = follow_rows(replace(yesterday, bound=True), rows, weight, own, options, fit)
         new: Any = self._followed(found, rows, weight, own)
         if yesterday.hierarchy.naming is None:  # a part of fitting: nothing came before
+            names = tuple(np.arange(k, dtype=np.int64) for k in options.levels)
+            naming = Naming(options.levels, names, options.levels[-1])
+            new.hierarchy_ = replace(new.hierarchy_, naming=naming)
             del new.moves_, new.events_, new.follow_
         return new
 

@@ -219,7 +219,7 @@ def unpack_ids(
         raise ValueError("it has no ids")
     if ends.dtype != np.int64 or ends.shape != (count,):
         raise ValueError("it does not have one id for each row")
-    starts = np.concatenate(([0], ends[:-1]))
+    starts = np.concatenate(([0], ends[:-1]))[:count]
     if (ends < starts).any() or (ends[-1] if count else 0) != texts.size:
         raise ValueError("the positions of its ids are not valid")
     whole = texts.tobytes()
