@@ -64,7 +64,7 @@ def test_capped_model_leaves_its_rows_out(holdfast, table, monkeypatch):
                         {**library.fit_chunks.__kwdefaults__, "max_cells": 50})  # fmt: skip
     done = holdfast("fit", "rows.parquet", "-k", "4", "--chunked", "-o", "l.csv", "--model", "m")
     assert done.code == 0, done.err
-    assert "cells of the grid stand for" in done.err
+    assert "cells of the grid represent" in done.err
     assert "_held" not in vars(load("m"))
 
 
