@@ -70,7 +70,7 @@ def test_an_error_in_any_part_comes_back_and_ends_the_rest(kind, number, four_co
     with pytest.raises(kind, match=str(number)):
         share_parts(10_000, work)
     assert threading.active_count() == before
-    assert len(done) < 10_000
+    assert len(done) < 9_000  # each thread stops after its current part
 
 
 def wait_and_return(seconds, value):

@@ -47,6 +47,21 @@ def test_summaries_follow_from_the_values(result):
     np.testing.assert_array_equal(result.distance, result.mean)
     low, high = np.moveaxis(result.interval(0.95), -1, 0)
     assert (high - result.mean >= 1.95 * result.standard_error).all()
+    # Both tails together have 5%: for t with n - 1 degrees of freedom, from tables.
+    two_sided = {
+        1: 12.706,
+        2: 4.303,
+        3: 3.182,
+        4: 2.776,
+        5: 2.571,
+        10: 2.228,
+        30: 2.042,
+        1000: 1.962,
+    }
+    reach = (high - result.mean) / result.standard_error
+    freedom = np.vectorize(lambda one: one.degrees_of_freedom)(np.array(result._corrected))
+    expected = np.interp(np.log(freedom), np.log(list(two_sided)), list(two_sided.values()))
+    np.testing.assert_allclose(reach, expected, rtol=0.15)
     np.testing.assert_allclose((low + high) / 2.0, result.mean)
     wide_low, wide_high = np.moveaxis(result.interval(0.9999), -1, 0)
     assert (wide_low < low).all()
