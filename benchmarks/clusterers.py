@@ -42,7 +42,7 @@ def run_holdfast(X: Array, **options: Any) -> Any:
     return model
 
 
-def prepare_update(X: Array, change: str, later: bool, ask: bool, **options: Any) -> Any:
+def prepare_update(X: Array, change: str, later: bool, ask: str, **options: Any) -> Any:
     """A model, and a thousand rows to be added to it or removed.
 
     The model comes straight from its fit, or has been asked after an earlier update.
@@ -58,12 +58,14 @@ def prepare_update(X: Array, change: str, later: bool, ask: bool, **options: Any
     return model, X[-few:]
 
 
-def run_update(prepared: Any, change: str, later: bool, ask: bool, **options: Any) -> Any:
-    """Change the rows, and cut if asked to. Everything that a model holds is immutable."""
+def run_update(prepared: Any, change: str, later: bool, ask: str, **options: Any) -> Any:
+    """Change the rows; ask for nothing, ``cut(100)`` or every cut. What a model holds is immutable."""
     model, rows = copy.copy(prepared[0]), prepared[1]
     model = model.forget(rows) if change == "remove" else model.partial_fit(rows)
-    if ask:
+    if ask != "nothing":
         model.hierarchy_.cut(100)
+    if ask == "every cut":
+        assert model.hierarchy_.costs.size == model.hierarchy_.n_centers
     return model
 
 

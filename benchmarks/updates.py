@@ -26,24 +26,26 @@ def _million(settings: Settings) -> Rows:
     return Rows(scale_size(MILLION, settings.scale))
 
 
-def _update(rows: Rows, name: str, change: str, later: bool, ask: bool) -> Fit:
+def _update(rows: Rows, name: str, change: str, later: bool, ask: str) -> Fit:
     options = {**OPTIONS[name], "change": change, "later": later, "ask": ask}
     return Fit("update", rows, tuple(sorted(options.items())))
 
 
-def _name_updates(rows: Rows) -> list[tuple[str, Fit, str, float]]:
+def _name_updates(rows: Rows) -> list[tuple[str, Fit, str, float | None]]:
     """What is done, its task, the fit that it stands beside, and the ratio that is wanted."""
-    listed: list[tuple[str, Fit, str, float]] = []
+    listed: list[tuple[str, Fit, str, float | None]] = []
     for change, done in CHANGES.items():
         title = f"{rows.title}: 1,000 rows {done}"
         for name, method in UNASKED.items():
-            task = _update(rows, name, change, later=False, ask=False)
+            task = _update(rows, name, change, later=False, ask="nothing")
             what = f"{title} {LATER[False]}, nothing asked, {method}"
             listed.append((what, task, name, UNASKED_WANTED))
         for name, asked in ASKED.items():
             for later, when in LATER.items():
-                task = _update(rows, name, change, later, ask=True)
+                task = _update(rows, name, change, later, ask="cut")
                 listed.append((f"{title} {when}, {asked}", task, name, ASKED_WANTED))
+        every = _update(rows, "whole", change, later=True, ask="every cut")
+        listed.append((f"{title} {LATER[True]}, then every cut", every, "whole", None))
     return listed
 
 
