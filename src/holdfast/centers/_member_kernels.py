@@ -145,19 +145,18 @@ def split_members(
     -------
     Weight that the far side gains, and how many members have changed sides.
     """
-    along, moved, changed = room[0], np.int64(0), 0
+    along, moved, changed, numbers, chosen = room[0], np.int64(0), 0, picked[0], picked[1]
     for start in range(0, members.size, BLOCK):
         some, sides = members[start : start + BLOCK], side[start : start + BLOCK]
         margins = margin[start : start + BLOCK]
-        if near >= 0:
-            count = pick_members(some, sides, margins, near, far, picked[0], picked[1])
-            some = picked[1, :count]
-            project_members(rows, flat, factor, some, 0, count, plane, room)
-        else:
-            stop = start + some.size
-            project_members(rows, flat, factor, members, start, stop, plane, room)
+        first, stop, among = start, start + some.size, members
+        if near >= 0:  # one call for both cases: a literal 0 would compile it twice
+            first, among = np.int64(0), chosen
+            stop = pick_members(some, sides, margins, near, far, numbers, chosen)
+            some = chosen[:stop]
+        project_members(rows, flat, factor, among, first, stop, plane, room)
         for q in range(some.size):
-            p, beyond = picked[0, q] if near >= 0 else q, along[q] > 0.0
+            p, beyond = numbers[q] if near >= 0 else q, along[q] > 0.0
             own = weight[start + p] if weight.size > 0 else np.int64(1)
             gain = np.int64(beyond) - np.int64(sides[p] and near >= 0)
             changed += beyond != sides[p]
@@ -194,76 +193,6 @@ def sides_of(rows, flat, factor, members, plane, room, side):
             side[p] = room[0, p - start] > 0.0
 
 
-@inner_kernel
-def widen_bounds(values, beyond, low, high):
-    """Widen the bounds of both sides in a column; few blocks do, and one comparison finds them."""
-    outside, near, far = 0, (low[0], high[0]), (low[1], high[1])
-    for p in range(values.size):
-        outside += values[p] < (far[0] if beyond[p] > 0.0 else near[0])
-        outside += values[p] > (far[1] if beyond[p] > 0.0 else near[1])
-    for p in range(values.size if outside > 0 else 0):
-        s = 1 if beyond[p] > 0.0 else 0
-        low[s], high[s] = min(low[s], values[p]), max(high[s], values[p])
-
-
-@inner_kernel
-def add_units(distance, side, weight, sums):
-    """Add up distances in whole units, by words of 32 bits, in units of 1, 2^32 and 2^64."""
-    if weight.size == 0:
-        low, high, far_low, far_high = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
-        for p in range(side.size):
-            units = in_units(distance[p], COST_UNIT)
-            low += units & LOW
-            high += units >> HALF
-            far_low += units & LOW if side[p] else np.uint64(0)
-            far_high += units >> HALF if side[p] else np.uint64(0)
-        sums[0, 0] += low - far_low
-        sums[0, 1] += high - far_high
-        sums[1, 0] += far_low
-        sums[1, 1] += far_high
-        return
-    for p in range(side.size):
-        units, times, s = (
-            in_units(distance[p], COST_UNIT),
-            np.uint64(weight[p]),
-            1 if side[p] else 0,
-        )
-        first, second = (times & LOW) * (units & LOW), (times & LOW) * (units >> HALF)
-        third, fourth = (times >> HALF) * (units & LOW), (times >> HALF) * (units >> HALF)
-        sums[s, 0] += first & LOW
-        sums[s, 1] += (first >> HALF) + (second & LOW) + (third & LOW)
-        sums[s, 2] += (second >> HALF) + (third >> HALF) + fourth
-
-
-@inner_kernel
-def measure_block(rows, flat, factor, members, start, side, means, stretch, room, low, high):
-    """Bounds of both sides, widened by a block of members, and squared distances to their means."""
-    d, size, squares = rows.shape[1], side.size, room[0]
-    if d < FOLDED:
-        gather_block(rows, flat, factor, members, start, start + size, room[2:])
-        beyond = room[1]
-        for p in range(size):
-            squares[p], beyond[p] = 0.0, 1.0 if side[p] else 0.0
-        for j in range(d):
-            near, far, values = means[0, j], means[1, j], room[2 + j]
-            for p in range(size):
-                value = (values[p] - (far if beyond[p] > 0.0 else near)) * stretch
-                squares[p] += value * value
-            widen_bounds(values[:size], beyond[:size], low[:, j], high[:, j])
-        return
-    terms = room[1]
-    for p in range(size):
-        request_ahead(flat, members, start + p, d)
-        i, s = np.uint32(members[start + p]), 1 if side[p] else 0
-        for j in range(d):
-            value = rows[i, j] * factor
-            low[s, j] = min(low[s, j], value)
-            high[s, j] = max(high[s, j], value)
-            value = (value - means[s, j]) * stretch
-            terms[j] = value * value
-        squares[p] = fold(terms, d)
-
-
 @writing_kernel
 def measure_sides(
     rows, flat, factor, members, weight, key, side, means, stretch, spherical, room, sums, low, high,
@@ -271,25 +200,40 @@ def measure_sides(
 ):  # fmt: skip
     """Cost, bounds and reach of both sides, and the member of the far side closest to its mean.
 
-    Distances count in whole units of the extent (``1 / stretch``) and are added as integers, see
-    `add_units`. `reach` is the largest. Ties for the closest member are settled by key, then by row number. Returns it and its
+    Distances count in whole units of the extent (``1 / stretch``) and are added as integers: sums
+    of low words, of middle words and of high words, in units of 1, 2^32 and 2^64. `reach` is the
+    largest. Ties for the closest member are settled by key, then by row number. Returns it and its
     distance; -1 where there is none.
     """
-    closest, least, distance = np.int64(-1), math.inf, room[0]
-    for start in range(0, members.size, BLOCK):
-        some, sides = members[start : start + BLOCK], side[start : start + BLOCK]
-        measure_block(rows, flat, factor, members, start, sides, means, stretch, room, low, high)
-        for p in range(some.size):
-            distance[p] = 0.5 * distance[p] if spherical else math.sqrt(distance[p])
-        add_units(distance, sides, weight[start : start + BLOCK], sums)
-        for p in range(some.size):
-            s = 1 if sides[p] else 0
-            if distance[p] > reach[s]:  # noqa: PLR1730  # to write always would cost more
-                reach[s] = distance[p]
-            if s == 1 and distance[p] <= least:
-                i = np.int64(some[p])
-                if distance[p] < least or closest < 0 or key[i] < key[closest]:
-                    closest, least = i, distance[p]
+    d, terms = rows.shape[1], room[0]
+    closest, least = np.int64(-1), math.inf
+    for p in range(members.size):
+        request_ahead(flat, members, p, d)
+        i, s, distance = np.uint32(members[p]), 1 if side[p] else 0, 0.0
+        for j in range(d):
+            value = rows[i, j] * factor
+            low[s, j] = min(low[s, j], value)
+            high[s, j] = max(high[s, j], value)
+            value = (value - means[s, j]) * stretch
+            terms[j] = value * value
+        if d < FOLDED:
+            for j in range(d):
+                distance += terms[j]
+        else:
+            distance = fold(terms, d)
+        distance = 0.5 * distance if spherical else math.sqrt(distance)
+        units = in_units(distance, COST_UNIT)
+        times = np.uint64(weight[p] if weight.size > 0 else np.int64(1))
+        first, second = (times & LOW) * (units & LOW), (times & LOW) * (units >> HALF)
+        third, fourth = (times >> HALF) * (units & LOW), (times >> HALF) * (units >> HALF)
+        sums[s, 0] += first & LOW
+        sums[s, 1] += (first >> HALF) + (second & LOW) + (third & LOW)
+        sums[s, 2] += (second >> HALF) + (third >> HALF) + fourth
+        reach[s] = max(reach[s], distance)
+        if s == 1 and (
+            distance < least or closest < 0 or (distance == least and (key[i] < key[closest]))
+        ):
+            closest, least = np.int64(members[p]), distance
     return closest, least
 
 
