@@ -138,10 +138,9 @@ def _cluster_by_tree(
         root_box=settings.root_box,
         least_exponent=None if extent is None else extent.exponent,
     )
-    keep = settings.max_centers >= X.shape[0]
-    cells = None if order is None else order.cells(X, weight, grid, seed, keep=keep)
+    cells = None if order is None else order.cells(X, weight, grid, seed)
     if cells is None:
-        cells = collect_cells(X, weight, grid, seed, keep=keep)
+        cells = collect_cells(X, weight, grid, seed)
     if not np.isfinite(grid.unit * cells.total_weight):
         _refuse_overflow(lower.min(), upper.max(), weight)
     _warn_of_merged(

@@ -122,15 +122,14 @@ def precedes(a, b):
 
 
 @writing_kernel
-def gather_leaves(words, order, keys, start, stop, leaves, splits, key):
-    """Put the rows ``order[start:stop]`` into place, with their keys, and compare neighbors.
+def gather_leaves(words, order, keys, start, stop, splits, key):
+    """Put the keys of the rows ``order[start:stop]`` into place, and compare neighbors.
 
     ``splits[i]`` tells where row i of the order first differs from row i + 1: the number of bits
     above, times 2^25, plus the dimension; -1 for equal rows. Splits further up are smaller. `words`
-    are the coordinates of all rows, one after the other; `leaves` may be empty.
+    are the coordinates of all rows, one after the other.
     """
-    d = leaves.shape[1]
-    wanted = leaves.shape[0] > 0
+    d = words.size // order.size
     for i in range(start, stop):
         soon = np.int64(order[min(i + _AHEAD, stop - 1)])
         prefetch(words, soon * d)
@@ -140,8 +139,6 @@ def gather_leaves(words, order, keys, start, stop, leaves, splits, key):
         most, where = _ZERO, 0
         for j in range(d):
             word = words[row * d + j]
-            if wanted:
-                leaves[i, j] = word
             x = word ^ words[before * d + j]
             if most < x and most < (most ^ x):  # as in first_difference
                 most, where = x, j

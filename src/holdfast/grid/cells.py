@@ -36,8 +36,6 @@ class Cells:
     ----------
     rows : ndarray of shape (n_rows, n_features), dtype float64
     grid : Grid
-    leaves : ndarray of shape (n_leaves, n_features), dtype uint64, or None
-        `coordinates`, if they are kept.
     splits : ndarray of shape (n_leaves - 1,), dtype int32
         Where each leaf first differs from the next; see `gather_leaves`.
     key : ndarray of shape (n_leaves,), dtype uint64
@@ -59,7 +57,6 @@ class Cells:
 
     rows: NDArray[np.float64]
     grid: Grid
-    leaves: NDArray[np.uint64] | None
     splits: NDArray[np.int32]
     key: NDArray[np.uint64]
     order: NDArray[np.int32]
@@ -77,13 +74,11 @@ class Cells:
     @property
     def coordinates(self) -> NDArray[np.uint64]:
         """Coordinates of the leaves, see :meth:`Grid.locate`; shape (n_leaves, n_features)."""
-        return self.locate(slice(None)) if self.leaves is None else self.leaves
+        return self.locate(slice(None))
 
     def locate(self, leaves: NDArray[np.integer] | slice) -> NDArray[np.uint64]:
         """Coordinates of some leaves."""
-        if self.leaves is not None:
-            return self.leaves[leaves]
-        return self.grid.locate(self.rows[self.first_rows[leaves]])
+        return self.grid.locate(self.rows.take(self.first_rows[leaves], axis=0))
 
     @property
     def start(self) -> NDArray[np.int32]:
@@ -117,21 +112,17 @@ def collect_cells(
     weight: NDArray[np.float64] | None,
     grid: Grid,
     seed: int,
-    *,
-    keep: bool = False,
 ) -> Cells:
     """Sort rows by cell and merge rows that share a cell at the depth of the grid.
 
-    Takes O(n d) time and 80 bytes of memory per row (16 without `room`), plus 8 d to `keep` coordinates,
-    for data without adversarial structure. Needs at most 64 d / 12 passes over the rows for any data.
+    Takes O(n d) time and 80 bytes of memory per row (16 without `room`) for data without adversarial
+    structure. Needs at most 64 d / 12 passes over the rows for any data.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features), dtype float64
     weight : ndarray of shape (n,), dtype float64, or None
         Positive.
-    keep : bool
-        Whether to keep the coordinates of all leaves, which fewer centers than rows do not need.
     """
     if X.shape[0] > MAX_ROWS:
         raise ValueError(
@@ -143,21 +134,20 @@ def collect_cells(
     lend = _lend_parts_of(room)
     coordinates = grid.locate(X, lend)
     order = z_order(coordinates, lend)
-    leaves, splits, key = _gather(coordinates, order, row_keys(X, seed, allocate=lend), keep)
+    splits, key = _gather(coordinates, order, row_keys(X, seed, allocate=lend))
     del coordinates
     begins, n_merged = None, 0
     if splits.size and splits.min() < 0:
         new = np.flatnonzero(splits >= 0)
         begins = np.concatenate(([0], new + 1, [order.size])).astype(np.int32)
-        leaves, splits = leaves[begins[:-1]] if keep else leaves, splits[new]
+        splits = splits[new]
         merged = count_merged(read_only(X), order, begins)
         for leaf in np.flatnonzero(merged):
             rows = order[begins[leaf] : begins[leaf + 1]]
             order[begins[leaf] : begins[leaf + 1]] = rows[np.lexsort(X[rows].T[::-1])]
         n_merged = int(count_merged(read_only(X), order, begins).sum()) if merged.any() else 0
         key = row_keys(X, seed)[order[begins[:-1]]]
-    kept = leaves if keep else None
-    cells = Cells(X, grid, kept, splits, key, order, begins, None, 1.0, n_merged, [room])
+    cells = Cells(X, grid, splits, key, order, begins, None, 1.0, n_merged, [room])
     if weight is None:
         return cells
     weight, unit = to_fixed_point(weight)
@@ -172,15 +162,11 @@ def cells_in_order(
     seed: int,
     order: NDArray[np.int32],
     splits: NDArray[np.int32],
-    *,
-    keep: bool = False,
 ) -> Cells:
     """Return what `collect_cells` does, for rows in cells of their own whose order is known."""
     keys, key = row_keys(X, seed), np.empty(order.size, dtype=np.uint64)
     share_rows(order.size, lambda part: keys.take(order[part], out=key[part], mode="clip"))
-    cells = Cells(X, grid, None, splits, key, order, None, None, 1.0, 0)
-    if keep:
-        cells = replace(cells, leaves=cells.coordinates)
+    cells = Cells(X, grid, splits, key, order, None, None, 1.0, 0)
     if weight is None:
         return cells
     weight, unit = to_fixed_point(weight)
@@ -220,19 +206,18 @@ def row_keys(
 
 
 def _gather(
-    coordinates: NDArray[np.uint64], order: NDArray[np.int32], keys: NDArray[np.uint64], keep: bool
-) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint64]]:
-    """Coordinates (if kept) and keys in the order of the leaves, and where neighbors differ."""
-    n, d = coordinates.shape
-    leaves, key = np.empty((n if keep else 0, d), dtype=np.uint64), np.empty_like(keys)
+    coordinates: NDArray[np.uint64], order: NDArray[np.int32], keys: NDArray[np.uint64]
+) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """Compare neighbors in the order of the leaves, and put their keys into that order."""
+    key = np.empty_like(keys)
     splits = np.empty(max(order.size - 1, 0), dtype=np.int32)
     share_rows(
         order.size,
         lambda part: gather_leaves(
-            coordinates.reshape(-1), order, keys, part.start, part.stop, leaves, splits, key
+            coordinates.reshape(-1), order, keys, part.start, part.stop, splits, key
         ),
     )
-    return leaves, splits, key
+    return splits, key
 
 
 def to_fixed_point(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

@@ -91,13 +91,11 @@ class CellOrder:
         weight: NDArray[np.float64] | None,
         grid: Grid,
         seed: int,
-        *,
-        keep: bool,
     ) -> Cells | None:
         """Return what `collect_cells` does, without sorting; None if the grid is another one."""
         if not self.grid.equals(grid):
             return None
-        return cells_in_order(rows, weight, grid, seed, self.order, self.splits, keep=keep)
+        return cells_in_order(rows, weight, grid, seed, self.order, self.splits)
 
 
 def order_of(cells: Cells) -> CellOrder | None:
