@@ -15,7 +15,7 @@ from holdfast.estimator import model as estimator
 
 SCRIPT = Path(__file__).with_name("limited_fit.py")
 CASES = {
-    "tree": ({"max_centers": 100}, (5, 75, 200, 225, 300, 4000)),
+    "tree": ({"max_centers": 100}, (5, 75, 188, 4000)),
     "euclidean": ({"method": "medoids", "max_candidates": 64, "max_centers": 8}, (5, 100, 4000)),
 }
 """Parameters, and megabytes from nothing to plenty, so that allocations fail in several stages."""
