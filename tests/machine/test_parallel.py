@@ -1,5 +1,6 @@
 """Threads and worker processes: all work is done, errors come back, leaving early is quiet and quick."""
 
+import _thread
 import os
 import threading
 import time
@@ -41,19 +42,39 @@ def test_parts_run_side_by_side(four_cores):
 
 
 @pytest.mark.parametrize("allowed", [0, 1])
-def test_threads_that_cannot_start_are_done_without(allowed, four_cores, monkeypatch):
-    left, start = [None] * allowed, threading.Thread.start
+@pytest.mark.parametrize("refused", ["with an error", "without a word"])
+def test_threads_that_cannot_start_are_done_without(allowed, refused, four_cores, monkeypatch):
+    left, start = [None] * allowed, _thread.start_new_thread
 
-    def start_some(thread):
-        if not left:
+    def start_some(function, arguments):
+        if left:
+            left.pop()
+            return start(function, arguments)
+        if refused == "with an error":
             raise RuntimeError("can't start new thread")
-        left.pop()
-        start(thread)
+        return 0  # it had no memory to begin
 
-    monkeypatch.setattr(threading.Thread, "start", start_some)
+    monkeypatch.setattr(_thread, "start_new_thread", start_some)
     done = []
     share_parts(20, done.append)
     assert sorted(done) == list(range(20))
+
+
+@pytest.mark.parametrize("late", [1, 2])
+def test_ctrl_c_while_others_work_waits_for_them(late, four_cores):
+    main, begun, done = threading.get_ident(), threading.Barrier(2, timeout=60), []
+
+    def work(i):
+        if threading.get_ident() == main:
+            begun.wait()  # the other thread has a part
+            raise KeyboardInterrupt
+        begun.wait()
+        time.sleep(0.05 * late)
+        done.append(i)
+
+    with pytest.raises(KeyboardInterrupt):
+        share_parts(2, work)
+    assert len(done) == 1
 
 
 @pytest.mark.parametrize("kind", [MemoryError, ValueError, KeyboardInterrupt])
@@ -66,11 +87,12 @@ def test_an_error_in_any_part_comes_back_and_ends_the_rest(kind, number, four_co
             raise kind(str(i))
         done.append(i)
 
-    before = threading.active_count()
     with pytest.raises(kind, match=str(number)):
         share_parts(10_000, work)
-    assert threading.active_count() == before
-    assert len(done) < 9_000  # each thread stops after its current part
+    finished = len(done)
+    assert finished < 9_000  # each thread stops after its current part
+    time.sleep(0.02)
+    assert len(done) == finished  # and none goes on
 
 
 def wait_and_return(seconds, value):

@@ -1,5 +1,6 @@
 """Threads, whose number changes no result; worker processes that stop cleanly; locks of objects."""
 
+import _thread
 import contextlib
 import os
 import threading
@@ -44,17 +45,17 @@ def cut_rows(n_rows: int, width: int = 1) -> list[int]:
 def share_parts(count: int, work: Callable[[int], object]) -> None:
     """Call `work` for 0 to count - 1, in one thread per core, including the current thread.
 
-    If a thread cannot be started (no memory for its stack, a limit of the system), the others do
-    its work. After an error or Ctrl-C, each thread stops after its current part, and the first
-    error is raised here.
+    If a thread cannot be started (no memory for its stack, a limit of the system), or ends before
+    it has begun, the others do its work. After an error or Ctrl-C, each thread stops after its
+    current part, and the first error is raised here.
     """
     numbers = iter(range(count))
-    lock = threading.Lock()
+    helping, change = 0, threading.Condition()
     errors: list[BaseException] = []
 
     def work_off() -> None:
         while not errors:
-            with lock:
+            with change:
                 number = next(numbers, None)
             if number is None:
                 return
@@ -63,23 +64,35 @@ def share_parts(count: int, work: Callable[[int], object]) -> None:
             except BaseException as error:  # noqa: BLE001  # raised again by the caller
                 errors.append(error)
 
-    helpers: list[threading.Thread] = []
+    def help_out() -> None:
+        nonlocal helping
+        with change:
+            helping += 1
+        try:
+            work_off()
+        except BaseException as error:  # noqa: BLE001  # raised again by the caller
+            errors.append(error)
+        finally:
+            with change:
+                helping -= 1
+                change.notify()
+
     try:
         for _ in range(min(os.cpu_count() or 1, count) - 1):
-            helpers.append(threading.Thread(target=work_off, daemon=True))
-            try:
-                helpers[-1].start()
-            except RuntimeError:
-                helpers.pop()
-                break
-        work_off()
-    except BaseException as error:
-        errors.append(error)  # so that the others stop
-        raise
-    finally:
-        for helper in helpers:
-            with contextlib.suppress(RuntimeError):  # Ctrl-C came before it started
-                helper.join()
+            # Thread.start would wait forever for a thread that has no memory to begin.
+            _thread.start_new_thread(help_out, ())
+    except RuntimeError:
+        pass
+    except BaseException as error:  # noqa: BLE001  # raised again below
+        errors.append(error)
+    while True:  # also after Ctrl-C: no thread may go on with arrays that are given up
+        try:
+            work_off()
+            with change:
+                change.wait_for(lambda: helping == 0)
+            break
+        except BaseException as error:  # noqa: BLE001  # raised again below
+            errors.append(error)
     if errors:
         raise errors[0]
 
