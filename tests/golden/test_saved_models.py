@@ -31,7 +31,8 @@ def test_old_model_is_updated_like_a_fit():
     model = holdfast.load(FOLDER / "model-tree-1.holdfast")
     prepared, scale = model.rows_, np.array(model.table_.preparation.scale)
     raw = pd.DataFrame(prepared * scale, columns=model.feature_names_in_)
-    model.forget(raw[:3]).partial_fit(raw[:2])
+    ids = np.array(model.ids_)
+    model.forget(ids=ids[:3]).partial_fit(raw[:2], ids=ids[:2])
     expected = holdfast.HierarchicalKMedian(
         5, method="tree", epsilon=np.inf, random_state=2**64 - 1
     ).fit(np.concatenate((prepared[3:], prepared[:2])))
