@@ -5,7 +5,7 @@ Text embeddings with cosine distance
 Texts become sparse rows, with one column for each word, and what counts is their direction:
 ``metric="cosine"``. The rows stay sparse in the fit and in `predict`. The texts here are the docstrings
 of SciPy and scikit-learn, because they are on every machine that has holdfast. With the vectors of a
-language model, the rest is the same.
+embedding model, the rest is the same.
 """
 
 import inspect

@@ -3,12 +3,12 @@
 Never of the order, repetition, dtype or layout of the rows, nor of threads or the compiler.
 """
 
+import _thread
 import json
 import math
 import os
 import subprocess
 import sys
-import threading
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -433,8 +433,10 @@ def test_number_of_cores_changes_nothing(
     for module, name in ((parallel, "_WORTHWHILE"), (medoids, "_THREADED"), (replay, "_BLOCK")):
         monkeypatch.setattr(module, name, 7)  # so that a few rows are shared out as many are
     started = []
-    start = threading.Thread.start
-    monkeypatch.setattr(threading.Thread, "start", lambda t: (started.append(t), start(t))[1])
+    start = _thread.start_new_thread
+    monkeypatch.setattr(
+        _thread, "start_new_thread", lambda *job: (started.append(job), start(*job))[1]
+    )
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     found = digests(large=False)
     assert (len(started) > 0) == (cores > 1)
