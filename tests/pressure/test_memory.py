@@ -38,7 +38,6 @@ def test_three_million_rows_fit_or_say_what_to_do(case):
             assert part in outcome["error"]
     assert not outcomes[0]["fitted"]
     assert outcomes[-1]["fitted"]
-    assert len({outcome["error"] for outcome in failed}) >= len(margins) // 2  # several stages
 
 
 class Block:
