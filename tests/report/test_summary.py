@@ -17,6 +17,7 @@ from holdfast.hierarchy.cost import k_median_cost
 from holdfast.hierarchy.rules import Column
 from holdfast.report import choosing, movement
 from holdfast.report.inputs import check_inputs
+from holdfast.stability.result import mean_error
 
 
 def cut_from(parent, labels, k):
@@ -325,6 +326,37 @@ def test_every_cost_is_the_k_median_cost(rows, report):
     assert content["comparison"]["cost_reference"] == "Ward linkage"
     assert own["relative_cost"] == pytest.approx(own["cost"] / ward["cost"], rel=1e-3)
     assert own["against_k"]["relative_cost"][2] == own["relative_cost"]
+
+
+def test_methods_are_compared_trial_by_trial():
+    """The same rows are removed for every method: what all of them suffer is no difference."""
+    inputs = SimpleNamespace(k=4, deletes=(1, 0.05), main_delete=0.05)
+    own = np.array([[0.1, 0.2, 0.3], [0.5, 0.6, 0.7], [0.2, 0.3, 0.4]])
+    other = own[:2, :2] + [[0.01, 0.03], [0.01, 0.03]]  # fewer trials, fewer random states
+
+    def compare(values):
+        tables = [np.array([np.zeros_like(values), values])[:, None] for values in (values, own)]
+        theirs, ours = (SimpleNamespace(values=t, n_clusters=(4,)) for t in tables)
+        return movement._compare_trials(inputs, theirs, ours)
+
+    expected = mean_error(other - own[:2, :2], exhaustive=False)
+    found = compare(other)
+    assert found["mean"] == pytest.approx(0.02)
+    assert [found["low"], found["high"]] == pytest.approx(expected.interval(), rel=1e-3)
+    steady = compare(np.array([[0.2], [0.6], [0.3]]))  # no random states: stands beside each
+    assert steady["mean"] == pytest.approx(0.0, abs=1e-12)
+    assert steady["high"] == pytest.approx(
+        mean_error([[0.2], [0.6], [0.3]] - own, exhaustive=False).interval()[1], rel=1e-3
+    )
+
+
+def test_page_has_the_difference_of_every_method(report):
+    own, ward, average = report.content["comparison"]["methods"]
+    assert own["difference"] == {"mean": 0, "low": 0, "high": 0}
+    for peer in (ward, average):
+        found = peer["difference"]
+        assert found["mean"] == pytest.approx(peer["moved"] - own["moved"], rel=1e-2)
+        assert found["low"] < found["mean"] < found["high"]
 
 
 def suggestion_of(*means, error=0.005):

@@ -10,11 +10,13 @@ from holdfast.report.page import format_fraction, round_number
 from holdfast.report.verdict import compose_verdict, find_most_separated, is_giant
 
 
-def method(name, title, moved, cost, error=0.001, kind="other", largest=0.3):
+def method(name, title, moved, cost, error=0.001, kind="other", largest=0.3, own=0.02):
+    """A method with an error of its mean, and of its difference from the report's own method."""
     return {
         "name": name, "title": title, "moved": moved, "cost": cost, "standard_error": error,
-        "low": max(0.0, moved - 0.01), "high": moved + 0.01, "kind": kind,
+        "low": max(0.0, moved - 2 * error), "high": moved + 2 * error, "kind": kind,
         "largest": largest,
+        "difference": {"low": moved - own - 2 * error, "high": moved - own + 2 * error},
     }  # fmt: skip
 
 
@@ -46,12 +48,13 @@ def test_sentence_compares_with_ward_and_average():
     assert verdict_of(single, AVERAGE, WARD)["sentence"] == (
         "When 5% of the rows are removed at random, 2.0% of the remaining rows change cluster "
         "(k = 4), fewer than with Ward linkage (10%); no clear difference from average linkage "
-        "(2.0%). Its k-median cost is 10% higher than that of Ward linkage."
+        "(2.0%, 95% interval 1.8% to 2.2%). Its k-median cost is 10% higher than that of Ward linkage."
     )
 
 
 def test_sentence_admits_what_is_worse():
-    sentence = verdict_of(WARD, moved=0.4, cost=131.0)["sentence"]
+    ward = method("ward", "Ward linkage", 0.1, 100.0, own=0.4)
+    sentence = verdict_of(ward, moved=0.4, cost=131.0)["sentence"]
     assert "40% of the remaining rows change cluster (k = 4), more than with Ward link" in sentence
     assert sentence.endswith("Its k-median cost is 31% higher than that of Ward linkage.")
 
@@ -62,9 +65,32 @@ def test_sentence_names_the_sample_that_all_its_numbers_are_from():
     assert "same 100 rows" in verdict["numbers"][1]["detail"]
 
 
-def test_difference_within_two_standard_errors_is_none():
-    assert "fewer than with Ward" in verdict_of(WARD, error=0.039)["sentence"]
-    assert "no clear difference from Ward" in verdict_of(WARD, error=0.041)["sentence"]
+def test_difference_that_chance_explains_is_none():
+    ward = method("ward", "Ward linkage", 0.1, 100.0, error=0.041)
+    assert (
+        "no clear difference from Ward linkage (10%, 95% interval 1.8% to 18%)"
+        in (verdict_of(ward, error=0.001)["sentence"])
+    )
+    ward["difference"]["low"] = 0.001  # in nearly every trial Ward linkage moves more
+    assert "fewer than with Ward linkage (10%)" in verdict_of(ward, error=0.001)["sentence"]
+
+
+def test_intervals_that_do_not_overlap_are_a_difference():
+    """Whatever the trials say, words may not contradict the intervals that the page shows."""
+    ward = method("ward", "Ward linkage", 0.1, 100.0)
+    ward["difference"] = {"low": -0.01, "high": 0.3}
+    assert "fewer than with Ward" in verdict_of(ward)["sentence"]
+    ward["low"] = 0.021
+    assert "no clear difference from Ward" in verdict_of(ward)["sentence"]
+    ward["difference"] = {"low": None, "high": None}
+    assert "no clear difference from Ward" in verdict_of(ward)["sentence"]
+
+
+def test_trials_that_contradict_the_means_are_no_difference():
+    """A method measured in fewer trials may move more on average and less in the common trials."""
+    ward = method("ward", "Ward linkage", 0.021, 100.0)
+    ward["difference"] = {"low": -0.05, "high": -0.01}
+    assert "no clear difference from Ward" in verdict_of(ward)["sentence"]
 
 
 def test_cards_agree_with_the_sentence():
@@ -73,7 +99,7 @@ def test_cards_agree_with_the_sentence():
     seen = set()
     for _ in range(300):
         moved, other, error = rng.uniform(0, 0.3, size=3)
-        peer = method("ward", "Ward linkage", other, 100.0, error / 5)
+        peer = method("ward", "Ward linkage", other, 100.0, error / 5, own=moved)
         verdict = verdict_of(peer, moved=moved, error=error / 5)
         card = verdict["numbers"][1]
         side = re.search("fewer than|more than|no clear difference", verdict["sentence"])[0]
@@ -88,16 +114,17 @@ def test_cards_agree_with_the_sentence():
 def test_numbers():
     moved, compared, cost, separation = verdict_of(WARD, AVERAGE)["numbers"]
     assert moved["value"] == "2.0%"
-    assert "1.0% to 3.0%" in moved["detail"]
+    assert "1.8% to 2.2%" in moved["detail"]
     assert compared["value"] == "0.20×"
     assert cost["value"] == "+10%"
     assert separation["value"] == "0.30"
 
 
 def test_zero_movement_and_zero_cost_need_no_division():
-    still = method("ward", "Ward linkage", 0.0, 0.0, error=0.0)
+    still = method("ward", "Ward linkage", 0.0, 0.0, error=0.0, own=0.0)
     numbers = verdict_of(still, moved=0.0, cost=0.0, error=0.0)["numbers"]
     assert [n["value"] for n in numbers[:3]] == ["0%", "≈", "±0%"]
+    still = method("ward", "Ward linkage", 0.0, 0.0, error=0.0, own=0.1)
     worse = verdict_of(still, moved=0.1, cost=5.0)["numbers"]
     assert [n["value"] for n in worse[1:3]] == ["∞", "∞"]
 

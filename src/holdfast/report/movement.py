@@ -12,6 +12,7 @@ from holdfast.report.page import list_numbers, round_number
 from holdfast.report.segments import Shown
 from holdfast.stability import SensitivityResult, average_sensitivity, mean_cost, row_influence
 from holdfast.stability.plan import repeat_seeds
+from holdfast.stability.result import mean_error
 from holdfast.stability.run import limit_threads
 
 __all__ = [
@@ -53,11 +54,11 @@ def compare_methods(inputs: Inputs, own: SensitivityResult, progress: Progress) 
     measured, left_out = [], []
     for method in inputs.methods:
         if method.is_own:
-            measured.append(_describe_hierarchical(inputs, method, rows, own))
+            measured.append(_describe_hierarchical(inputs, method, rows, own, own))
             continue
         finished = progress.done + count_fits(inputs, method)
         try:
-            measured.append(_measure_method(inputs, method, rows, progress))
+            measured.append(_measure_method(inputs, method, rows, own, progress))
         except RuntimeError as error:  # every fit of this method failed
             left_out.append({"name": method.name, "title": method.title, "reason": str(error)})
         progress.advance(finished - progress.done)  # what a failed method left undone
@@ -119,34 +120,68 @@ def _describe_deletes(inputs: Inputs) -> list[dict[str, Any]]:
 
 
 def _measure_method(
-    inputs: Inputs, method: ComparedMethod, rows: NDArray[np.float64], progress: Progress
+    inputs: Inputs,
+    method: ComparedMethod,
+    rows: Numbers,
+    own: SensitivityResult,
+    progress: Progress,
 ) -> dict[str, Any]:
     """Measure one method. Without a hierarchy, the curve against k has few points."""
     if method.clusterer.hierarchical:
         result = _measure(inputs, method, rows, inputs.ks, inputs.deletes, progress)
-        return _describe_hierarchical(inputs, method, rows, result)
+        return _describe_hierarchical(inputs, method, rows, result, own)
     ks = _spread_ks(inputs.ks, inputs.k)
     result = _measure(inputs, method, rows, (inputs.k,), inputs.deletes, progress)
     deletions = list_interval(result, range(len(inputs.deletes)), [0])
+    difference = _compare_trials(inputs, result, own)
     result = _measure(inputs, method, rows, ks, (inputs.main_delete,), progress)
     against_k = list_interval(result, [0], range(len(ks)))
-    return _describe_method(inputs, method, rows, ks, deletions, against_k)
+    described = _describe_method(inputs, method, rows, ks, deletions, against_k)
+    return described | {"difference": difference}
 
 
 def _describe_hierarchical(
-    inputs: Inputs, method: ComparedMethod, rows: NDArray[np.float64], result: SensitivityResult
+    inputs: Inputs,
+    method: ComparedMethod,
+    rows: Numbers,
+    result: SensitivityResult,
+    own: SensitivityResult,
 ) -> dict[str, Any]:
     """Describe a method of which one fit serves every k."""
     ks, main = inputs.ks, inputs.deletes.index(inputs.main_delete)
     deletions = list_interval(result, range(len(inputs.deletes)), [ks.index(inputs.k)])
     against_k = list_interval(result, [main], range(len(ks)))
-    return _describe_method(inputs, method, rows, ks, deletions, against_k)
+    described = _describe_method(inputs, method, rows, ks, deletions, against_k)
+    return described | {"difference": _compare_trials(inputs, result, own)}
+
+
+def _compare_trials(
+    inputs: Inputs, result: SensitivityResult, own: SensitivityResult
+) -> dict[str, Any]:
+    """Return how much more a method moves than the report's own, with a 95% interval.
+
+    Trial by trial: the same rows are removed for every method, which tells more than two intervals.
+    """
+    main = inputs.deletes.index(inputs.main_delete)
+    theirs = result.values[main, result.n_clusters.index(inputs.k)]
+    ours = own.values[main, own.n_clusters.index(inputs.k)]
+    n_trials = min(len(theirs), len(ours))
+    seeds = {theirs.shape[1], ours.shape[1]} - {1}  # one without seeds stands beside each seed
+    n_seeds = min(seeds, default=1)
+    difference = theirs[:n_trials, :n_seeds] - ours[:n_trials, :n_seeds]
+    found = mean_error(difference, exhaustive=False)
+    low, high = found.interval()
+    return {
+        "mean": round_number(found.mean, 4),
+        "low": round_number(low, 4),
+        "high": round_number(high, 4),
+    }
 
 
 def _describe_method(
     inputs: Inputs,
     method: ComparedMethod,
-    rows: NDArray[np.float64],
+    rows: Numbers,
     ks: tuple[int, ...],
     deletions: dict[str, Any],
     against_k: dict[str, Any],
@@ -169,9 +204,7 @@ def _describe_method(
     }
 
 
-def _largest_fraction(
-    inputs: Inputs, method: ComparedMethod, rows: NDArray[np.float64]
-) -> np.floating[Any]:
+def _largest_fraction(inputs: Inputs, method: ComparedMethod, rows: Numbers) -> np.floating[Any]:
     """Return the fraction of the rows in the largest cluster, with the first random state."""
     with limit_threads():
         labels = np.asarray(method.clusterer.fit(rows, inputs.seed).cut(inputs.k))
@@ -207,7 +240,7 @@ def _ratio(value: float, reference: float | None) -> float | int | None:
 def _measure(
     inputs: Inputs,
     method: ComparedMethod,
-    rows: NDArray[np.float64],
+    rows: Numbers,
     ks: tuple[int, ...],
     deletes: tuple[int | float, ...],
     progress: Progress,

@@ -1,7 +1,8 @@
 """The verdict: what the measurements say together, in sentences that cannot contradict each other.
 
 Every comparison is between numbers that were measured on the same rows. "Fewer" and "more" need a
-difference of more than two standard errors; without it, no ratio is shown either.
+difference that chance does not explain, trial by trial or because the intervals do not overlap;
+otherwise no ratio is shown either, and the interval says why.
 """
 
 import math
@@ -131,11 +132,8 @@ def _compose_sentence(comparison: Entry, own: Entry) -> str:
     peers = peers or [m for m in comparison["methods"] if m["kind"] == "other"][:2]
     sides: dict[str, list[str]] = {}
     for peer in peers:
-        giant = ""
-        if is_giant(peer["largest"]):
-            giant = f", with {format_fraction(peer['largest'])} of the rows in one cluster"
-        named = f"{peer['title']} ({format_fraction(peer['moved'])}{giant})"
-        sides.setdefault(_compare_movement(own, peer), []).append(named)
+        side = _compare_movement(own, peer)
+        sides.setdefault(side, []).append(f"{peer['title']} ({_describe_movement(peer, side)})")
     for side in ("fewer", "more"):
         if side in sides:
             sentence += f", {side} than with {_join(sides[side])}"
@@ -153,13 +151,32 @@ def _compose_sentence(comparison: Entry, own: Entry) -> str:
     return sentence
 
 
+def _describe_movement(peer: Entry, side: str) -> str:
+    text = format_fraction(peer["moved"])
+    if side == "unclear" and peer["low"] != peer["high"]:
+        text += f", 95% interval {_format_interval(peer)}"
+    if is_giant(peer["largest"]):
+        text += f", with {format_fraction(peer['largest'])} of the rows in one cluster"
+    return text
+
+
+def _format_interval(method: Entry) -> str:
+    return f"{format_fraction(method['low'])} to {format_fraction(method['high'])}"
+
+
 def _compare_movement(own: Entry, peer: Entry) -> str:
-    """Return "fewer", "more" or "unclear": within two standard errors, or one is not known."""
-    errors = (own["standard_error"], peer["standard_error"])
-    difference = own["moved"] - peer["moved"]
-    if None in errors or abs(difference) <= 2.0 * math.hypot(*errors):
-        return "unclear"
-    return "fewer" if difference < 0 else "more"
+    """Return "fewer", "more" or "unclear": the report's own method beside another.
+
+    Clear is a difference whose 95% interval over the trials has the sign of the numbers shown, and
+    also one between intervals that do not overlap.
+    """
+    found = peer["difference"]
+    apart = None not in (own["low"], peer["low"])
+    if peer["moved"] > own["moved"]:
+        clear = (found["low"] or 0.0) > 0.0 or (apart and peer["low"] > own["high"])
+        return "fewer" if clear else "unclear"
+    clear = (found["high"] or 0.0) < 0.0 or (apart and peer["high"] < own["low"])
+    return "more" if clear else "unclear"
 
 
 def _describe_cost(own: Entry, peer: Entry) -> str:
@@ -255,7 +272,7 @@ def _judge_separation(segments: Entry, silhouette: float) -> Entry:
 def _number_moved(comparison: Entry, own: Entry) -> Entry:
     interval = ""
     if own["low"] is not None:  # as after many failed fits
-        interval = f"95% interval {format_fraction(own['low'])} to {format_fraction(own['high'])}, "
+        interval = f"95% interval {_format_interval(own)}, "
     return {
         "value": format_fraction(own["moved"]),
         "label": f"of the remaining rows change cluster when {_name_removed(comparison)} removed",

@@ -60,6 +60,11 @@ class MeanError:
     standard_error: float
     degrees_of_freedom: float
 
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Confidence interval by Student's t distribution."""
+        reach = student.ppf(0.5 + level / 2.0, self.degrees_of_freedom) * self.standard_error
+        return float(self.mean - reach), float(self.mean + reach)
+
 
 def mean_error(values: Numbers, exhaustive: bool) -> MeanError:
     """Mean over trials and seeds, and its standard error.
