@@ -41,7 +41,11 @@ OBEY = ("setpriv", "--bounding-set=-dac_override")
 
 
 def time_start(code: str, through: Sequence[str] = (), **environment: str | None) -> Numbers:
-    """Seconds until a fresh interpreter has run `code`, and until its process has ended."""
+    """Seconds until a fresh interpreter has run `code`, and until its process has ended.
+
+    Python keeps its bytecode, as it does after an installation, whatever this process was told.
+    """
+    environment = {"PYTHONDONTWRITEBYTECODE": None, **environment}
     start = time.perf_counter()
     code = f"{code}\nprint('done', flush=True)"
     with start_python(["-c", code], through, **environment) as process:

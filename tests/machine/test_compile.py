@@ -89,11 +89,41 @@ jit.digest_kernels.cache_clear()
             f"    return x + {added}\n"
         )
         run = subprocess.run(
-            [sys.executable, "-c", CACHED, str(tmp_path)],
+            [sys.executable, "-B", "-c", CACHED, str(tmp_path)],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         found.append(run.stdout.split())
     assert found == [["2"], ["2", "1"], ["3"]]
+
+
+LOADED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import _loaded_kernels as kernels
+print(kernels.add_one(1), kernels.count_up(3).sum(), "numba.np.linalg" in sys.modules)
+print(*kernels.add_one.stats.cache_hits.values(), *kernels.count_up.stats.cache_hits.values())
+if len(sys.argv) > 2:
+    print(kernels.add_two(1.0), kernels.add_two(1), "numba.np.linalg" in sys.modules)
+"""
+
+
+def test_loading_kernels_leaves_the_compiler_alone(tmp_path: Path, monkeypatch):
+    """Its rules are 70 modules; a kernel that is compiled later still finds them."""
+    (tmp_path / "_loaded_kernels.py").write_text(
+        "import numpy as np\nfrom holdfast._machine.jit import kernel, writing_kernel\n\n"
+        "@writing_kernel\ndef add_one(x):\n    return x + 1\n\n"
+        "@kernel\ndef count_up(n):\n    return np.arange(n)\n\n"
+        "@writing_kernel\ndef add_two(x):\n    return add_one(add_one(x))\n"
+    )
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    found = []
+    for later in ([], ["later"]):
+        run = subprocess.run(
+            [sys.executable, "-c", LOADED, str(tmp_path), *later],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        found.append(run.stdout.split())
+    assert found == [["2", "3", "True"], ["2", "3", "False", "1", "1", "3.0", "3", "True"]]
 
 
 def test_the_digest_covers_all_kernels():

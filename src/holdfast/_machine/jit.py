@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -77,10 +78,24 @@ def _compile(function: Callable[..., Any], **options: bool) -> Callable[..., Any
         )(function)
     except RuntimeError:  # no folder for the cache
         return _compile(function, **{**options, "cache": False})
-    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if index is not None:
-        index._source_stamp = digest_kernels()
+    stored: Any = getattr(compiled, "_cache", None)
+    if hasattr(stored, "_cache_file"):
+        stored._cache_file._source_stamp = digest_kernels()
+        stored.load_overload = partial(_load, stored, options.get("_nrt", True))
     return compiled
+
+
+def _load(stored: Any, counted: bool, signature: Any, context: Any) -> Any:
+    """Load a kernel from numba's cache; None if it is not there.
+
+    As numba does it, but without importing its 70 modules of rules for compiling first: nothing that
+    is compiled needs them, and they take longer than loading all kernels of a fit. Whatever is then
+    compiled imports them. Only kernels that allocate need the runtime that counts references.
+    """
+    if counted:
+        rtsys.initialize(context)
+    with stored._guard_against_spurious_io_errors():
+        return stored._load_overload(signature, context)
 
 
 @cache

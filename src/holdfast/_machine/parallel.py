@@ -38,7 +38,8 @@ def share_rows(n_rows: int, work: Callable[[slice], object], width: int = 1) -> 
 
 def cut_rows(n_rows: int, width: int = 1) -> list[int]:
     """Return where the parts of the rows begin, and the end: one part a thread that is worth it."""
-    parts = max(1, min(os.cpu_count() or 1, n_rows * width // _WORTHWHILE))
+    parts = n_rows * width // _WORTHWHILE
+    parts = 1 if parts < 2 else min(os.cpu_count() or 1, parts)
     return [n_rows * i // parts for i in range(parts + 1)]
 
 
@@ -49,6 +50,9 @@ def share_parts(count: int, work: Callable[[int], object]) -> None:
     it has begun, the others do its work. After an error or Ctrl-C, each thread stops after its
     current part, and the first error is raised here.
     """
+    if count == 1:  # counting cores and making locks takes longer than a small part
+        work(0)
+        return
     numbers = iter(range(count))
     helping, change = 0, threading.Condition()
     errors: list[BaseException] = []

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from holdfast._machine._kernels import combine, portable_log, uniform
-from holdfast._machine.jit import inner_kernel, kernel
+from holdfast._machine.jit import inner_kernel, kernel, writing_kernel
 
 __all__ = ["assign_between", "assign_rows", "draw_candidate", "score_candidates", "split_members"]
 
@@ -107,7 +107,7 @@ def split_members(columns, weight, own, center, metric, moves, new_own):
     return stayed, moved
 
 
-@kernel
+@writing_kernel
 def draw_candidate(t, gain, free, weight, key, temperature):
     """Draw a free candidate with probability proportional to ``weight exp(gain / temperature)``.
 
@@ -162,7 +162,7 @@ def in_units(distance, unit):
     return np.uint64(max(math.floor(min(distance / unit, 2.0**62) + 0.5), 1.0))
 
 
-@kernel
+@writing_kernel
 def assign_rows(rows, weight, centers, first_child, children, metric, unit, label, sums):
     """Replay the nested splits for each row.
 
@@ -190,7 +190,7 @@ def assign_rows(rows, weight, centers, first_child, children, metric, unit, labe
         add_product(sums, last, multiplicity, in_units(own, unit))
 
 
-@kernel
+@writing_kernel
 def assign_between(rows, weight, mover, rival, first_child, children, unit, label, sums):
     """Replay splits between two points each: a row moves if it is closer to the mover.
 

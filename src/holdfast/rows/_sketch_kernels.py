@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast._machine.jit import inner_kernel, kernel
+from holdfast._machine.jit import inner_kernel, kernel, writing_kernel
 from holdfast.grid._kernels import content_keys, first_difference, highest_bit
 
 __all__ = [
@@ -15,8 +15,6 @@ __all__ = [
     "order_ties",
     "scan_rows",
 ]
-
-_BLOCK = 1024  # rows hashed at a time
 
 
 @inner_kernel
@@ -52,7 +50,7 @@ def order_ties(rows, order, longest):
     return runs[:found]
 
 
-@kernel
+@writing_kernel
 def group_rows(rows, order, weight, out_rows, out_weight):
     """Collapse sorted rows into distinct rows and sum their weights; return how many there are."""
     d = rows.shape[1]
@@ -73,7 +71,7 @@ def group_rows(rows, order, weight, out_rows, out_weight):
     return found
 
 
-@kernel
+@writing_kernel
 def merge_rows(rows_a, weight_a, rows_b, weight_b, sign, rows, weight, number_a, number_b):
     """Merge two sorted lists of distinct rows, with the weights of the second times `sign`.
 
@@ -112,19 +110,19 @@ def merge_rows(rows_a, weight_a, rows_b, weight_b, sign, rows, weight, number_a,
     return found
 
 
-@kernel
-def scan_rows(rows, weight, factors, key, slots, keys, wanted, total):
+@writing_kernel
+def scan_rows(rows, weight, factors, key, slots, keys, wanted, block, total):
     """Hash all rows, and add to `total` the weight of those that equal a wanted row.
 
     `slots` is a hash table of the numbers of wanted rows, -1 where it is empty, and `keys` are the
-    hashes of wanted rows. An empty `weight` counts each row once. Returns the sum of all hashes.
+    hashes of wanted rows. An empty `weight` counts each row once. `block` has room for the hashes
+    of as many rows as are looked at together. Returns the sum of all hashes.
     """
     n, d = rows.shape
-    block = np.empty(_BLOCK, np.uint64)
     mask = np.uint64(slots.size - 1)
     added = np.uint64(0)
-    for start in range(0, n, _BLOCK):
-        stop = min(start + _BLOCK, n)
+    for start in range(0, n, block.size):
+        stop = min(start + block.size, n)
         content_keys(rows[start:stop], factors, key, block[: stop - start])
         for i in range(stop - start):
             h = block[i]
@@ -143,7 +141,7 @@ def scan_rows(rows, weight, factors, key, slots, keys, wanted, total):
     return added
 
 
-@kernel
+@writing_kernel
 def find_rows(rows, weight, wanted, total):
     """Add to `total` the weight of each wanted row among sorted distinct rows."""
     for i in range(wanted.shape[0]):
@@ -158,7 +156,7 @@ def find_rows(rows, weight, wanted, total):
             total[i] += weight[low]
 
 
-@kernel
+@writing_kernel
 def group_cells(words, rows, weight, order, out_words, out_rows, out_weight):
     """Collapse rows in the Z-order of their cells: the smallest row and the weight of each cell."""
     d = rows.shape[1]
@@ -183,7 +181,7 @@ def group_cells(words, rows, weight, order, out_words, out_rows, out_weight):
     return found
 
 
-@kernel
+@writing_kernel
 def merge_cells(words_a, rows_a, weight_a, words_b, rows_b, weight_b, words, rows, weight):
     """Merge two lists of distinct cells in Z-order; the smaller row represents a cell in both."""
     n_a, n_b, d = rows_a.shape[0], rows_b.shape[0], rows_a.shape[1]

@@ -18,6 +18,7 @@ from holdfast.rows.sketch import (
     MAX_WEIGHT,
     Sketch,
     count_rows,
+    fingerprint_rows,
     name_missing,
     sketch_distinct,
     whole_weights,
@@ -62,8 +63,7 @@ class RowLog:
     ) -> Self:
         """Keep a reference to the rows and a copy of the weights."""
         given = read_only(rows), None if weight is None else read_only(weight.copy())
-        fingerprint, _ = count_rows(rows, None, np.empty((0, rows.shape[1])))
-        log = cls(given, order=order, fingerprint=fingerprint)
+        log = cls(given, order=order, fingerprint=fingerprint_rows(rows))
         if weight is None:
             return replace(log, total_weight=rows.shape[0])
         try:
@@ -108,8 +108,7 @@ class RowLog:
         if self.given is None:
             return
         if fingerprint is None:
-            rows = self.given[0]
-            fingerprint, _ = count_rows(rows, None, np.empty((0, rows.shape[1])))
+            fingerprint = fingerprint_rows(self.given[0])
         if fingerprint != self.fingerprint:
             raise ValueError(
                 "X was changed in place after fit, which keeps a reference to X instead of a copy. "

@@ -9,17 +9,20 @@ from numpy.typing import ArrayLike, NDArray
 from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import share_rows
+from holdfast.grid._kernels import content_keys
 from holdfast.grid.cells import row_keys
 from holdfast.grid.sort import z_order
 from holdfast.rows._sketch_kernels import find_rows, group_rows, merge_rows, order_ties, scan_rows
 
-__all__ = ["MAX_WEIGHT", "Sketch", "count_rows", "name_missing", "sketch_distinct", "whole_weights"]
+__all__ = ["MAX_WEIGHT", "Sketch", "count_rows", "fingerprint_rows", "name_missing"]
+__all__ += ["sketch_distinct", "whole_weights"]
 
 MAX_WEIGHT = 1 << 53
 """Maximum total weight; float64 cannot represent all larger integers."""
 
 _LONG_RUN = 24
 _NAMED = 5  # rows listed in an error message
+_BLOCK = 1 << 12  # rows hashed at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,6 +187,22 @@ def sketch_distinct(
     return Sketch(*_keep_first(n, found, counts)), number
 
 
+def fingerprint_rows(rows: NDArray[np.floating]) -> int:
+    """Sum the hashes of all rows: one pass over them, in threads."""
+    key, factors, given = purpose_key(0, "row"), np.ones(2), read_only(rows)
+    totals: list[int] = []
+
+    def scan(part: slice) -> None:
+        block = np.empty(_BLOCK, dtype=np.uint64)
+        for start in range(part.start, part.stop, _BLOCK):
+            some = given[start : min(start + _BLOCK, part.stop)]
+            content_keys(some, factors, key, block[: some.shape[0]])
+            totals.append(int(block[: some.shape[0]].sum()))
+
+    share_rows(rows.shape[0], scan, rows.shape[1])
+    return sum(totals) & ((1 << 64) - 1)
+
+
 def count_rows(
     rows: NDArray[np.floating],
     weight: NDArray[np.float64] | None,
@@ -191,7 +210,7 @@ def count_rows(
 ) -> tuple[int, NDArray[np.int64]]:
     """Fingerprint rows, and count how often each of the distinct `wanted` rows is among them.
 
-    One pass over the rows, in threads. The fingerprint is the sum of the hashes of all rows.
+    One pass over the rows, in threads.
     """
     key, factors = purpose_key(0, "row"), np.ones(2)
     keys = row_keys(wanted, 0)
@@ -206,9 +225,11 @@ def count_rows(
     totals: list[tuple[int, NDArray[np.int64]]] = []
 
     def scan(part: slice) -> None:
-        counts = np.zeros(keys.size, dtype=np.int64)
+        counts, block = np.zeros(keys.size, dtype=np.int64), np.empty(_BLOCK, dtype=np.uint64)
         shares = weights[part] if weights.size else weights
-        added = scan_rows(given[part], shares, factors, key, slots, keys, read_only(wanted), counts)
+        added = scan_rows(
+            given[part], shares, factors, key, slots, keys, read_only(wanted), block, counts
+        )
         totals.append((int(added), counts))
 
     share_rows(rows.shape[0], scan, rows.shape[1])
