@@ -1,6 +1,6 @@
 """What a fit on a Dask cluster costs: constants measured here, and what follows for more rows.
 
-Prints the table of docs/distributed.md. Assumes equal cores and a network of 1 GB/s for each worker.
+docs/distributed.md includes what it prints. Assumes equal cores and a network of 1 GB/s for each worker.
 ``python cluster_model.py ROLE FILE...`` measures the peak memory of one process of a cluster: the
 files are pickled sketches, which a worker merges, or of which the driver builds the hierarchy.
 """
@@ -174,12 +174,13 @@ def main() -> None:
     options = parser.parse_args()
     constants = measure(options.rows, options.max_cells) | measure_memory(options.rows)
     print(
-        f"sketch {constants['sketch'] * 1e6:.2f} us a row, merge {constants['merge'] * 1e6:.2f} us "
-        f"and {constants['bytes']:.0f} bytes a cell, tree {constants['tree'] * 1e6:.2f} us a cell, "
-        f"labels {constants['label'] * 1e6:.2f} us a row\n"
-        f"peak memory of a worker {constants['worker base'] / 1e6:.0f} MB and "
-        f"{constants['worker cell']:.0f} bytes a cell of each sketch, of the driver "
-        f"{constants['driver base'] / 1e6:.0f} MB and {constants['driver cell']:.0f} bytes a cell\n"
+        f"Time of one core, {options.rows:,} x 3 rows: {constants['sketch'] * 1e6:.2f} µs per row for the "
+        f"sketch, {constants['merge'] * 1e6:.2f} µs per cell for a merge, "
+        f"{constants['tree'] * 1e6:.2f} µs per cell for the tree, {constants['label'] * 1e6:.2f} µs per "
+        f"row for labels. A cell of a sketch has {constants['bytes']:.0f} bytes. Peak memory of a worker: "
+        f"{constants['worker base'] / 1e6:.0f} MB, plus {constants['worker cell']:.0f} bytes per cell of "
+        f"one sketch. Peak memory of the driver: {constants['driver base'] / 1e6:.0f} MB, plus "
+        f"{constants['driver cell']:.0f} bytes per cell.\n"
     )
     print(
         "| rows | partitions | workers | moved | sketch | merge | tree | labels | worker | driver |"
@@ -195,8 +196,8 @@ def main() -> None:
         )
     driver = UNCAPPED * constants["driver cell"] + constants["driver base"]
     print(
-        f"\nWithout a cap, 1e{math.log10(UNCAPPED):.0f} distinct rows: driver {driver / 1e9:.0f} GB, "
-        f"tree {UNCAPPED * constants['tree']:.0f} s"
+        f"\nWithout a cap, 1e{math.log10(UNCAPPED):.0f} distinct rows need {driver / 1e9:.0f} GB in the "
+        f"driver and {UNCAPPED * constants['tree']:.0f} s for the tree."
     )
 
 

@@ -5,7 +5,7 @@ answer. Ways: fill with the median; fill and mark (weighing like a mismatch of c
 much); cluster the complete rows, and give each other row to the nearest mean by its known values (a
 partial distance). The last leaves most rows out of the fit where there are many columns.
 
-    python benchmarks/gaps.py    # the table in docs/tables.md; HOLDFAST_DATA has the paper's data
+    python benchmarks/gaps.py    # HOLDFAST_DATA has the paper's data
 """
 
 import numpy as np
@@ -65,7 +65,9 @@ def measure(name: str, any_value: bool) -> list[str]:
 
 
 def main() -> None:
-    print("| table | " + " | ".join(f"{way} ({what})" for what in ("any", "large") for way in WAYS))
+    ways = [f"{way} ({what})" for what in ("any", "large") for way in WAYS]
+    print(f"| table | {' | '.join(ways)} |")
+    print("| --- " + "| ---: " * len(ways) + "|")
     for name in CHOSEN_ON + JUDGING:
         cells = measure(name, True) + measure(name, False)
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)

@@ -1,4 +1,4 @@
-"""How long Ctrl-C waits during a fit: what docs/guarantees.md says of it.
+"""How long Ctrl-C waits during a fit; docs/guarantees.md includes what this prints.
 
 A timer interrupts fits at moments spread over their whole length. Python sees a signal when the
 kernel that is running returns, so what is measured is the rest of that kernel.
@@ -61,9 +61,11 @@ def main() -> None:
     options = parser.parse_args()
     signal.signal(signal.SIGALRM, interrupt)
     X = make_rows(Rows(options.rows))
-    print(f"{options.rows:,} x {X.shape[1]}, {options.points} moments each\n")
+    print(
+        f"{options.rows:,} x {X.shape[1]} rows, interrupted at {options.points} moments of each fit.\n"
+    )
     print("| fit | seconds | longest wait for Ctrl-C | in |")
-    print("| --- | --- | --- | --- |")
+    print("| --- | ---: | ---: | --- |")
     for name, parameters in FITS.items():
         whole, longest, step = measure(X, parameters, options.points)
         print(f"| {name} | {whole:.1f} s | {longest:.2f} s | `{step}` |", flush=True)

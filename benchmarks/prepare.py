@@ -42,8 +42,12 @@ def main() -> None:
     start = time.process_time()
     HierarchicalKMedian(8).fit(rows)
     fitted = time.process_time() - start
-    print(f"preparing {prepared:.1f} s, means {fitted:.1f} s (CPU)")
-    print(f"memory {(peak - before) / 1024:.0f} MB for rows of {rows.nbytes / 2**20:.0f} MB")
+    print(f"{N_ROWS:,} rows of {table.shape[1]} columns become {rows.shape[1]} prepared columns")
+    print(f"CPU time: {prepared:.1f} s to prepare them, {fitted:.1f} s to fit means")
+    print(
+        f"peak memory: {(peak - before) / 1024:.0f} MB beyond the table, "
+        f"of which the prepared rows are {rows.nbytes / 2**20:.0f} MB"
+    )
 
 
 if __name__ == "__main__":

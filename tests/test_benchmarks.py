@@ -247,3 +247,10 @@ def test_wrong_option_is_named(option: str, value: str):
     done = execute([sys.executable, str(RUN), option, value])
     assert done.returncode == 2
     assert option in done.stderr.splitlines()[-1]
+
+
+def test_scripts_do_not_hide_packages():
+    """Python finds scripts beside the one it runs first: Dask once imported benchmarks/sparse.py."""
+    code = "import dask.array, distributed, pandas, pyarrow, sklearn.cluster"
+    call = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(BENCHMARKS)!r}); {code}"]
+    assert subprocess.run(call, check=False, cwd="/").returncode == 0

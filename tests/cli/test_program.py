@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli import app
+from holdfast.cli.options import EPSILON
+from holdfast.parameters import AUTO_EPSILON
 
 PROGRAM = Path(sys.executable).with_name("holdfast")
 
@@ -305,3 +307,9 @@ def test_without_the_extra_one_line_says_what_to_do():
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert "pip install 'holdfast[cli]'" in done.stderr
+
+
+def test_help_names_the_defaults_of_epsilon():
+    text = EPSILON[1]
+    for method, value in AUTO_EPSILON.items():
+        assert f"{value:g} for {method}" in text

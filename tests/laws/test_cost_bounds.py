@@ -71,6 +71,7 @@ def test_a_warmer_mechanism_fails_the_same_test():
 def test_expected_cost_against_the_optimum_of_the_points(d):
     """Theorem 3.1 and Corollary 3.2, by means over seeds of the tree and of the choices."""
     n, epsilon, seeds = 10, 0.5, 100
+    largest = np.zeros(2)
     for number in range(3):
         X = make_rows(n, d, number)
         distances = pdist(X)
@@ -85,5 +86,6 @@ def test_expected_cost_against_the_optimum_of_the_points(d):
         of_corollary = ratios.max(axis=1).mean() / (
             d * math.log2(spread) * math.log2(d * n * spread)
         )
-        assert of_theorem <= THEOREM_CONSTANT
-        assert of_corollary <= COROLLARY_CONSTANT
+        largest = np.maximum(largest, (of_theorem, of_corollary))
+    print(f"d {d}: constants of Theorem 3.1 and Corollary 3.2 (cost) {largest.round(3)}")
+    assert (largest <= (THEOREM_CONSTANT, COROLLARY_CONSTANT)).all()

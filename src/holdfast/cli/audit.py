@@ -65,7 +65,7 @@ class AuditOptions:
     methods: str = option(
         "",
         "--methods M,M,...",
-        f"Some of {', '.join(METHODS)}; by default the first eight that can be used, without CLNSS.",
+        f"Some of {', '.join(METHODS)}; by default the first eight that suit the data, without CLNSS.",
     )
     clusters: Clusters = "8"
     delete: str = option("1,1%,5%", *DELETE)
@@ -76,14 +76,14 @@ class AuditOptions:
         "or symmetric_difference (the paper's).",
     )
     sample: int | None = option(
-        None, "--sample N", "Measure on N rows; 1,000 of a larger table.", min=2
+        None, "--sample N", "Measure on a sample of N rows; by default 1,000.", min=2
     )
     full: Full = False
     hold_preparation: bool = option(
         False,
         "--hold-preparation",
-        "Prepare the whole table once. By default, scales, categories and fills are found again "
-        "without the removed rows, as a new fit would.",
+        "Prepare the whole table once. By default, the table is prepared again without the removed "
+        "rows: scales, categories and the values that fill gaps.",
     )
     by_stage: bool = option(
         False, "--by-stage", "Also measure with the preparation held, to show what it adds."
@@ -91,12 +91,12 @@ class AuditOptions:
     metric: str = option(
         "euclidean",
         "--metric",
-        "euclidean, or precomputed: the table has the distances between its rows.",
+        "euclidean, or precomputed: the table holds the distances between its rows.",
     )
     checkpoint: str | None = option(
         None,
         "--checkpoint FOLDER",
-        "Keep measurements there; the same command continues after an interruption.",
+        "Keep measurements in this folder, so that the same command can resume.",
     )
     out: str | None = option(None, "--out -o FILE", "Also write the table to this file.")
     force: Force = False
@@ -165,12 +165,12 @@ def audit(
 ) -> None:
     """Compare how much methods move when rows are removed, and what their clusters cost.
 
-    Every method is fitted to the table and to the table without some rows. The table shows the
-    fraction of the remaining rows that change cluster, its standard error, and the k-median cost
-    (the sum of distances to the best medoid of each cluster, in the units of the prepared rows), also
-    relative to one cluster and to Ward linkage. Low is good for all. The table is prepared again without
-    the removed rows, so what its preparation moves counts; --by-stage shows how much that is. Of a larger
-    table, 1,000 rows are measured; --full measures all.
+    Every method is fitted to the table and to the table without some rows. The result shows the
+    fraction of the remaining rows that change cluster, its standard error, and the k-median cost (the
+    sum of distances to the best medoid of each cluster, in the units of the prepared rows), also
+    relative to one cluster and to Ward linkage. Lower is better. The table is prepared again without
+    the removed rows, so movement that the preparation causes is included; --by-stage shows how much
+    that is. Tables of more than 1,000 rows are sampled; --full measures all rows.
     """
     from holdfast.tables.write import STREAM_ENDINGS, check_outputs
 

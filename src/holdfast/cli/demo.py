@@ -26,7 +26,7 @@ PAGE = Path("demo-report.html")
 def demo(display: "DisplayOptions", data: "DemoData" = None, force: "Force" = False) -> None:
     """Cluster the Wine data, compare with classic methods, and write demo-report.html.
 
-    Takes about a minute. With --data, only the data are written.
+    Takes less than a minute. With --data, only the data are written.
     """
     from holdfast.cli.console import Console
     from holdfast.tables.write import STREAM_ENDINGS, check_outputs, write_table

@@ -55,7 +55,7 @@ class FitOptions:
     max_centers: str | None = option(
         None,
         "--max-centers N|all",
-        "Most clusters that a model can be cut into; by default 256, or one for each row "
+        "Largest number of clusters that the model can be cut into; by default 256, or one per row "
         "with --method tree.",
     )
 
@@ -102,17 +102,17 @@ def fit(
     polish: bool = option(
         False,
         "--polish",
-        "Let the clusters of all K settle together: they cost less, and less moves when the model is "
-        "followed. The model then ends at the largest K.",
+        "Let the clusters of all K settle together. They cost less, and fewer rows move when the model "
+        "is followed. The model then ends at the largest K.",
     ),
 ) -> None:
-    """Cluster a table: one row out for each row in, one column of labels for each K.
+    """Cluster a table. Each row gets one label for each number of clusters.
 
-    All columns are used that can be: numbers, true and false, categories and dates. A table says
-    what is done with each. Numbers are divided by their deviation, in which far values count less
-    (--like MODEL repeats the scales of a model); --no-standardize keeps them as they are. Gaps are
-    filled and marked. The column center_from marks centers: a row is the center of its cluster for
-    every K from that number on.
+    All usable columns are used: numbers, true and false, categories and dates. A table shows what is
+    done with each. Numbers are divided by their deviation, in which extreme values count less;
+    --no-standardize keeps them as they are, and --like MODEL repeats the scales of a model. Missing
+    values are filled and marked. The column center_from marks centers: a row is the center of its
+    cluster in every cut with at least that many clusters.
     """
     from holdfast.tables.write import TABLE_ENDINGS, check_outputs
 

@@ -57,12 +57,12 @@ class FollowOptions:
     price: float = option(
         0.25,
         "--price",
-        "Price of a move: to move 4% of the rows must lower the cost by 4 x price %.",
+        "Price of a move. With 0.25, moving 4% of the rows must lower the cost by more than 1%.",
     )
     budget: str | None = option(
         None,
         "--budget F%",
-        "At most this fraction of the surviving rows changes cluster. Exit code 3 if more would.",
+        "At most this fraction of the remaining rows may change cluster. Exit code 3 if more would.",
     )
     tolerance: str | None = option(
         None,
@@ -82,14 +82,14 @@ class KeepOptions:
     lineage: str | None = option(
         None,
         "--lineage FOLDER",
-        "Append today's model to this lineage, which is created with MODEL if need be.",
+        "Append today's model to this lineage; if there is none, start it with MODEL.",
         OUTPUT,
     )
     label: str | None = option(None, "--label", "Name of the release; by default the date.", OUTPUT)
     staleness: bool = option(
         False,
         "--staleness",
-        "Fit again too, and keep in the lineage how far the model is from that fit.",
+        "Also fit again, and record in the lineage how far the model is from that fit.",
         OUTPUT,
     )
 
@@ -113,14 +113,14 @@ def follow(
     id: str | None = option(None, "--id COLUMN", ID),
     weights: Weights = None,
 ) -> None:
-    """Cluster today's table so that clusters stay what they were.
+    """Cluster today's table and keep yesterday's clusters.
 
     Rows are recognized by their ids, or by their values in a model without ids. They change cluster
-    only where that lowers the cost enough. The columns cluster_K hold lasting names: a cluster keeps
-    its name, and the name of one that ends is not used again. The column held marks rows that would
-    be elsewhere if moving were free.
+    only if that lowers the cost enough. The columns cluster_K hold lasting names: a cluster keeps its
+    name, and the name of a cluster that ended is never used again. The column held marks rows that
+    would be in another cluster if moving were free.
 
-    Exit code 3 says that the budget kept rows from moving; everything is written all the same.
+    The exit code is 3 if the budget kept rows from moving; all results are still written.
     """
     on_stdout = output.out == "-" and not (display.json or how.dry_run)
     console = Console("follow", display, table_on_stdout=on_stdout)

@@ -45,20 +45,23 @@ def option(default: Any, names: str, help: str, panel: str | None = None, **more
 
 
 CLUSTERS = ("--clusters -k K,K,...", "Numbers of clusters, such as 8 or 4,8,16 or 2-6.")
-DELETE = ("--delete N,N%,...", "How many rows to remove: numbers or fractions.")
+DELETE = ("--delete N,N%,...", "How many rows to remove: counts or fractions.")
 METHOD = (
     "--method",
     (
-        "means (splits between means: lowest cost), medoids (splits between rows: proven) or tree "
-        "(near-linear time: proven)."
+        "How clusters are split: means (lowest cost), medoids (between two rows, with a proven bound "
+        "on movement) or tree (in near-linear time, with the proofs of the paper)."
     ),
 )
-METRIC = ("--metric", "Distance: euclidean; for medoids also manhattan and cosine.")
+METRIC = ("--metric", "Distance: euclidean, cosine (means and medoids) or manhattan (medoids).")
 EPSILON = (
     "--epsilon",
-    "Randomness of the centers: 0 is greedy. auto is 0.01 for means, 0.05 for medoids and 1 for tree.",
+    (
+        "How random the choice of centers is; 0 always takes the best. auto is 0.001 for means, 0.05 "
+        "for medoids and 1 for tree."
+    ),
 )
-SEED = ("--seed", "Random seed; any seed is as good as another.")
+SEED = ("--seed", "Random seed. No seed is better than another.")
 ID = "Column that identifies rows; by default that of the fit."
 
 DataFile = Annotated[
@@ -77,7 +80,10 @@ MethodOption = Annotated[str, declare(*METHOD)]
 Epsilon = Annotated[str, declare(*EPSILON)]
 Seed = Annotated[int, declare(*SEED)]
 Jobs = Annotated[
-    int, declare("--jobs -j", "Processes; -1 uses all cores. The results are the same.")
+    int,
+    declare(
+        "--jobs -j", "Number of processes; -1 uses all cores. The results do not depend on it."
+    ),
 ]
 Force = Annotated[bool, declare("--force -f", "Replace existing files.", OUTPUT)]
 Chunked = Annotated[
@@ -89,22 +95,24 @@ Append = Annotated[
         "--append", "Write all columns of the table as they are, with the labels added.", OUTPUT
     ),
 ]
-Weights = Annotated[str | None, declare("--weights COLUMN", "How often each row counts.", COLUMNS)]
+Weights = Annotated[
+    str | None, declare("--weights COLUMN", "Column with the weight of each row.", COLUMNS)
+]
 DemoData = Annotated[
     str | None,
     declare(
         "--data FILE", "Only write the Wine data to this file, which the examples in the help use."
     ),
 ]
-Full = Annotated[bool, declare("--full", "Measure on all rows, not on a sample of 1,000.")]
+Full = Annotated[bool, declare("--full", "Measure on all rows instead of a sample of 1,000.")]
 
 
 @dataclass(frozen=True)
 class MeasureOptions:
     """How carefully stability is measured."""
 
-    trials: int = option(30, "--trials", "Perturbed tables per number.", min=1)
-    repeats: int = option(5, "--repeats", "Seeds per random method.", min=1)
+    trials: int = option(30, "--trials", "Perturbed tables for each figure.", min=1)
+    repeats: int = option(5, "--repeats", "Seeds for each random method.", min=1)
     seed: Seed = 0
     jobs: Jobs = -1
 
@@ -113,8 +121,8 @@ class MeasureOptions:
 class ReportMeasureOptions(MeasureOptions):
     """How carefully stability is measured for a page: `build_report` has the same defaults."""
 
-    trials: int = option(15, "--trials", "Perturbed tables per number.", min=2)
-    repeats: int = option(4, "--repeats", "Seeds per random method.", min=1)
+    trials: int = option(15, "--trials", "Perturbed tables for each figure.", min=2)
+    repeats: int = option(4, "--repeats", "Seeds for each random method.", min=1)
     full: Full = False
 
     @property
@@ -131,20 +139,20 @@ class ReadOptions:
     separator: str | None = option(
         None,
         "--separator CHAR",
-        "Between columns: found in the first line by default, a tab for .tsv files.",
+        "Character between columns. By default it is found in the first line; a tab for .tsv files.",
         READING,
     )
     decimal: str | None = option(
         None,
         "--decimal CHAR",
-        "Decimal point of numbers: a point, or a comma that is found in the first lines.",
+        "Decimal mark. By default a point, or a comma if the first lines show one.",
         READING,
     )
     encoding: str = option("utf-8", "--encoding", "Such as latin-1 or utf-16.", READING)
     no_header: bool = option(
         False,
         "--no-header",
-        "The first line is a row: columns are called column_0, column_1, ...",
+        "The first line is a row. Columns are named column_0, column_1, ...",
         READING,
     )
 
@@ -162,24 +170,24 @@ class ColumnOptions:
 
     columns: str | None = option(None, "--columns A,B,...", "Use only these columns.", COLUMNS)
     drop: str | None = option(
-        None, "--ignore --drop A,B,...", "Use all columns that can be used except these.", COLUMNS
+        None, "--ignore --drop A,B,...", "Use all usable columns except these.", COLUMNS
     )
     categories: str | None = option(
         None,
         "--categories A,B,...",
-        "Take these columns as categories, also where they hold numbers.",
+        "Treat these columns as categories, even if they hold numbers.",
         COLUMNS,
     )
     dates: str | None = option(
         None,
         "--dates A,B,...",
-        "Take these columns as dates or times, such as 2024-05-31 14:30.",
+        "Treat these columns as dates or times, such as 2024-05-31 14:30.",
         COLUMNS,
     )
     cycles: str | None = option(
         None,
         "--cycles hour,weekday",
-        "Add the hour, the weekday or both of dates, as points on a circle.",
+        "Add the hour, the weekday or both of each date as points on a circle.",
         COLUMNS,
     )
     transform: str | None = option(
@@ -197,7 +205,7 @@ class ColumnOptions:
     standardize: bool = option(
         True,
         "--standardize/--no-standardize",
-        "Divide numbers by the deviation of their core, which no single row decides.",
+        "Divide numbers by their deviation, in which extreme values count less.",
         COLUMNS,
     )
     strict: bool = option(
@@ -269,8 +277,8 @@ class DisplayOptions:
     """How much is printed, and in which form."""
 
     json: bool = option(False, "--json", "Print the result as JSON.", OUTPUT)
-    quiet: bool = option(False, "--quiet -q", "Print errors only: no notices, no bars.", OUTPUT)
-    debug: bool = option(False, "--debug", "Show where an error comes from.", OUTPUT)
+    quiet: bool = option(False, "--quiet -q", "Print errors only: no notices, no progress.", OUTPUT)
+    debug: bool = option(False, "--debug", "Show the traceback of an error.", OUTPUT)
 
 
 def parse_counts(text: str, option: str = "--clusters") -> tuple[int, ...]:

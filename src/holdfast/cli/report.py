@@ -43,7 +43,9 @@ def report(
     column: ColumnOptions,
     how: ReportMeasureOptions,
     display: DisplayOptions,
-    clusters: int = option(8, "--clusters -k", "The cut that is measured and shown first.", min=1),
+    clusters: int = option(
+        8, "--clusters -k", "Number of clusters that is measured and shown first.", min=1
+    ),
     method: MethodOption = "means",
     epsilon: Epsilon = "auto",
     methods: str | None = option(

@@ -16,8 +16,10 @@ EXAMPLES = ("holdfast reproduce --quick --panels datasets --out results",)
 def reproduce(
     display: DisplayOptions,
     quick: bool = option(False, "--quick", "Run fewer trials, in under three minutes."),
-    panels: str | None = option(None, "--panels A,B,...", "Run some of the figures; default all."),
-    data_dir: str | None = option(None, "--data-dir FOLDER", "Folder of data sets to use."),
+    panels: str | None = option(
+        None, "--panels A,B,...", "Run only these figures; by default all."
+    ),
+    data_dir: str | None = option(None, "--data-dir FOLDER", "Folder with the data sets."),
     raw: bool = option(False, "--raw", "Keep all dimensions of the data sets."),
     seed: int = option(2025, "--seed", "Random seed; the default gives the committed results."),
     jobs: Jobs = -1,
@@ -26,7 +28,7 @@ def reproduce(
 ) -> None:
     """Run the experiments of the paper and judge each of its claims.
 
-    Finished parts are kept in the folder: the same command continues after an interruption.
+    Finished parts are kept in the folder, so the same command can resume after an interruption.
     """
     from holdfast_paper import reproduce as run_experiments
 

@@ -1,6 +1,8 @@
 """CPU time and peak memory of means on sparse rows: 80,000 x 400,000 with 100 values a row.
 
-python benchmarks/sparse.py [--rows N] [--columns D] [--entries E]
+Not named sparse.py: Dask imports a package of that name where it finds one.
+
+python benchmarks/sparse_rows.py [--rows N] [--columns D] [--entries E]
 
 Columns are drawn like words: few are common, most are rare, and each of 50 topics prefers its own.
 """
