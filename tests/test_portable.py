@@ -28,10 +28,9 @@ ALLOWED = {
     "hierarchy/cost.py": "sums up the costs of given centers and labels",
     "report/choosing.py": "standard error of a difference, for a sentence",
     "report/verdict.py": "standard error of a difference, for a sentence",
-    "stability/display.py": "counts of pairs: exact",
-    "stability/measures.py": "products of integer counts: exact; entropies, for a table",
-    "stability/perturb.py": "noise that a test of stability adds to the rows",
-    "stability/result.py": "standard errors",
+    "stability/measures.py": "products of integer counts: exact; entropies and errors, for a table",
+    "stability/plan.py": "noise that a test of stability adds to the rows",
+    "stability/result.py": "standard errors; counts of pairs: exact",
     "stability/selection.py": "the values of epsilon that are tried",
 }
 # What digests, golden files, comparisons between processes and recorded results are made of.

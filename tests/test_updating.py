@@ -153,7 +153,7 @@ def test_few_clusters_after_an_update_are_computed_alone(monkeypatch):
     assert model.cluster_centers_.shape == (3, 2)
     assert model.hierarchy_.n_rows == labels.size
     assert repr(model.hierarchy_).startswith("Hierarchy(n_rows=")
-    with pytest.raises(ValueError, match="k must be from 1 to"):
+    with pytest.raises(ValueError, match="n_clusters must be from 1 to"):
         model.hierarchy_.cut(1000)
     with pytest.raises(AttributeError, match="no attribute 'size'"):
         _ = model.hierarchy_.size

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from holdfast._machine.files import write_whole
-from holdfast.stability.result import MeanError, mean_error, subtract_errors
+from holdfast.stability.measures import MeanError, mean_error, subtract_errors
 from holdfast_paper.cells import Stored
 from holdfast_paper.config import Panel
 from holdfast_paper.methods import METHODS

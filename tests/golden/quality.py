@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sklearn import datasets
 
 from holdfast import HierarchicalKMedian, average_sensitivity
-from holdfast.stability.result import mean_error
+from holdfast.stability.measures import mean_error
 
 STORED = Path(__file__).with_name("quality.json")
 KS = (4, 8)

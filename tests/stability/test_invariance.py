@@ -11,7 +11,7 @@ from stability.clusterers import at_random, by_rank, by_sign, name_of
 
 from holdfast import HierarchicalKMedian, average_sensitivity, row_influence
 from holdfast.stability import Bootstrap, SensitivityResult, run
-from holdfast.stability.perturb import Delete
+from holdfast.stability.plan import Delete
 
 rng = np.random.RandomState(3)
 ROWS = rng.standard_normal((30, 2)) + 4.0 * rng.randint(0, 3, size=(30, 1))

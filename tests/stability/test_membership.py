@@ -5,7 +5,7 @@ import pytest
 
 from holdfast import HierarchicalKMedian, membership
 from holdfast.stability.inspection import _calibrate, _Refits
-from holdfast.stability.perturb import Delete
+from holdfast.stability.plan import Delete
 from holdfast_paper import draws
 
 
@@ -89,7 +89,7 @@ def test_weights_and_repeats_and_order():
         ({"trials": 1}, "trials must be an integer from 2 to 20; got 1"),
         ({"trials": 50}, "trials must be an integer from 2 to 20; got 50"),
         ({"delete": 1.5}, "delete must be an integer or a fraction"),
-        ({"n_clusters": 99}, "k must be from 1 to"),
+        ({"n_clusters": 99}, "n_clusters must be from 1 to"),
     ],
 )
 def test_bad_arguments(arguments, told):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from holdfast.stability.result import MeanError, mean_error, subtract_errors
+from holdfast.stability.measures import MeanError, mean_error, subtract_errors
 
 
 def simulate(rng, n_trials, n_repeats, of_trials, of_seeds, of_rest):

@@ -12,11 +12,12 @@ from sklearn.base import clone
 from holdfast._machine.hash import keyed_sample, seed_from
 from holdfast._machine.progress import ProgressOption
 from holdfast.clusterers import METHODS, Clusterer, as_clusterer
+from holdfast.clusterers.data import check_rows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy.profiles import Category, group_columns
 from holdfast.hierarchy.rules import Column
-from holdfast.stability.perturb import Delete
-from holdfast.stability.plan import check_count, check_rows
+from holdfast.parameters import check_integer
+from holdfast.stability.plan import Delete
 
 __all__ = ["DEFAULT_METHODS", "SAMPLE_ROWS", "ComparedMethod", "Inputs", "check_inputs"]
 
@@ -163,7 +164,7 @@ def check_inputs(
 ) -> Inputs:
     """Validate the arguments of `build_report`."""
     for name, count in (("n_clusters", n_clusters), ("trials", trials), ("repeats", repeats)):
-        check_count(name, count)
+        check_integer(name, count)
     if trials < 2:
         raise ValueError(
             f"trials must be at least 2, so that a standard error can be given; got {trials}."

@@ -18,7 +18,7 @@ from holdfast.stability.inspection import (
 )
 from holdfast.stability.match import match_labels
 from holdfast.stability.measures import MEASURES, clustering_distance
-from holdfast.stability.perturb import Add, Bootstrap, Delete, Jitter, Perturbation, Replace
+from holdfast.stability.plan import Add, Bootstrap, Delete, Jitter, Perturbation, Replace
 from holdfast.stability.result import SensitivityResult
 from holdfast.stability.selection import EpsilonSearch, Suggestion, suggest_k, tune_epsilon
 from holdfast.stability.sensitivity import average_sensitivity, cost_by_seed, mean_cost

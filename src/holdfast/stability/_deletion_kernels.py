@@ -17,8 +17,6 @@ from holdfast.centers._cover_kernels import (
 from holdfast.centers._race_kernels import delay_of, draw_temperature, race
 from holdfast.tree._kernels import DISTANCE, own_distance
 
-__all__ = ["SAVED", "deepest_path", "effects_at", "run_without", "step_down"]
-
 SAVED = np.dtype(
     [
         ("node", np.int64),

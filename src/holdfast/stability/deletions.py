@@ -39,8 +39,6 @@ from holdfast.stability._deletion_kernels import (
 from holdfast.stability.measures import match_clusters
 from holdfast.tree import Tree, build_tree
 
-__all__ = ["match_deletions", "matched_after_deletions"]
-
 
 @dataclass(frozen=True)
 class _Runs:

@@ -3,7 +3,7 @@
 from __future__ import annotations  # short names in help()
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,17 @@ from holdfast._machine.hash import seed_from
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy.cost import distances_between
-from holdfast.stability.display import format_value, html_table
-from holdfast.stability.measures import check_measure, encode_labels, match_labels_of
-from holdfast.stability.perturb import Bootstrap, Delete
-from holdfast.stability.plan import build_plan, check_count, keyed_generator
+from holdfast.parameters import check_integer
+from holdfast.stability.measures import (
+    check_measure,
+    encode_labels,
+    match_labels_of,
+    mean_present,
+)
+from holdfast.stability.plan import Bootstrap, Delete, build_plan, keyed_generator
+from holdfast.stability.result import format_value, html_table
 from holdfast.stability.run import check_n_jobs
 from holdfast.stability.sensitivity import check_checkpoint, measure_plan
-
-__all__ = ["ClusterStability", "RowInfluence", "cluster_stability", "membership", "row_influence"]
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -71,7 +74,7 @@ class RowInfluence:
         ndarray of shape (at most count,), dtype int64
             Row indices, the largest value first, ties in row order; rows without a value left out.
         """
-        check_count("count", count)
+        check_integer("count", count)
         if by not in ("influence", "instability"):
             raise ValueError(f"by must be 'influence' or 'instability'; got {by!r}.")
         values = self.influence if by == "influence" else self.instability
@@ -153,30 +156,26 @@ def row_influence(
     """
     check_measure(measure)
     if n_clusters is not None:
-        check_count("n_clusters", n_clusters)
+        check_integer("n_clusters", n_clusters)
     check_checkpoint(checkpoint, random_state)
     n_processes = check_n_jobs(n_jobs)
     plan = build_plan(
         clusterer, X, n_clusters=n_clusters, delete=1, perturb=None, trials="all",
         repeats=repeats, coupling="same_seed", random_state=random_state, pairwise=pairwise,
-    ).limit_to(trials)  # fmt: skip
+    )  # fmt: skip
+    if not (isinstance(trials, str) and trials == "all"):
+        check_integer("trials", trials, ', or "all"')
+        plan = replace(plan, limit=int(trials))
     measured = measure_plan(plan, measure, n_processes, progress, checkpoint, per_row=True)
     result = measured.result
-    values = result.values[0, 0]
-    present = np.isfinite(values)
     return RowInfluence(
-        influence=_ratio(np.where(present, values, 0.0).sum(axis=1), present.sum(axis=1)),
-        instability=_ratio(measured.moved, measured.compared),
+        influence=mean_present(result.values[0, 0], axis=1),
+        instability=measured.moved / np.where(measured.compared > 0, measured.compared, np.nan),
         measure=measure,
         floor=float(result.floor[0]),
         complete=result.complete,
         note=result.note,
     )
-
-
-def _ratio(total: NDArray[Any], count: NDArray[np.int64]) -> Numbers:
-    ratio: Numbers = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return ratio
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -268,7 +267,7 @@ def cluster_stability(
     array([ True,  True])
     """
     if n_clusters is not None:
-        check_count("n_clusters", n_clusters)
+        check_integer("n_clusters", n_clusters)
     perturbation = Bootstrap() if perturb is None else perturb
     if getattr(perturbation, "held_back", 0.0):
         raise ValueError(
@@ -294,7 +293,7 @@ def cluster_stability(
         labels=codes,
         jaccard=jaccard[0, 0, 0, names],
         sizes=sizes,
-        rand=float(np.nanmean(rand)),
+        rand=float(mean_present(rand)),
     )
 
 
@@ -352,9 +351,8 @@ def membership(
     array([1, 1, 1, 0, 0, 0])
     """
     check_is_fitted(model)
-    check_count("trials", trials, f"an integer from 2 to {MOST_TRIALS}")
-    if not 2 <= trials <= MOST_TRIALS:
-        raise ValueError(f"trials must be an integer from 2 to {MOST_TRIALS}; got {trials}.")
+    if not isinstance(trials, int | np.integer) or not 2 <= trials <= MOST_TRIALS:
+        raise ValueError(f"trials must be an integer from 2 to {MOST_TRIALS}; got {trials!r}.")
     rows, weight = model.rows_, model.row_weights_
     k = model.n_clusters if n_clusters is None else n_clusters
     reference = model.hierarchy_.cut(k)

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast.stability.measures import Labels, match_clusters, overlap_table
 
-__all__ = ["ClusterChange", "CutDifference", "LabeledRows", "compare_cuts", "match_labels"]
-
 Numbers = NDArray[np.float64]
 
 _NOTABLE = 0.1  # of its size, from which a cluster has grown or shrunk

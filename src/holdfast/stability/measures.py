@@ -27,26 +27,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-__all__ = [
-    "MEASURES",
-    "ClusterMatch",
-    "Labels",
-    "adjusted_rand",
-    "check_kept",
-    "check_measure",
-    "cluster_jaccard",
-    "clustering_distance",
-    "encode_labels",
-    "floor_of",
-    "match_clusters",
-    "match_labels_of",
-    "match_outputs",
-    "mutual_information",
-    "overlap_table",
-    "remaining_rows",
-    "value_of",
-]
-
 MEASURES = ("moved_fraction", "moved", "symmetric_difference")
 
 _SMALL = 4096  # integer labels below this need no sorting
@@ -57,20 +37,11 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels as integers.
+    """Labels as integers."""
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n_rows,), dtype int64
-        From 0 to `count` - 1.
-    count : int
-    noise : bool
-        Whether the last code, `count` - 1, stands for noise.
-    """
-
-    codes: Counts
+    codes: Counts  # from 0 to `count` - 1
     count: int
-    noise: bool = False
+    noise: bool = False  # whether the last code stands for noise
 
     @property
     def n_clusters(self) -> int:
@@ -84,35 +55,17 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class ClusterMatch:
-    """A one-to-one matching of clusters with the largest overlap.
+    """A one-to-one matching of clusters with the largest overlap."""
 
-    Attributes
-    ----------
-    before, after : ndarray of shape (n_pairs,), dtype int64
-        Matched clusters, as rows and columns of the table.
-    matched : float
-        Total overlap: the number, or weight, of the rows in common.
-    """
-
-    before: Counts
+    before: Counts  # matched clusters, as rows and columns of the table
     after: Counts
-    matched: float
+    matched: float  # total overlap: the number, or weight, of the rows in common
 
 
 def encode_labels(labels: ArrayLike, n_rows: int | None = None) -> Labels:
-    """Encode labels as integers from 0, in the order of their values.
+    """Encode labels, anything that sorts, as integers from 0 in the order of their values.
 
-    Parameters
-    ----------
-    labels : array-like of shape (n_rows,)
-        Integers, strings, or anything else that sorts. Small integers stay as they are; -1 is
-        noise and comes last.
-    n_rows : int, default=None
-        The length to check for.
-
-    Returns
-    -------
-    Labels
+    Small integers stay as they are; -1 is noise and comes last. `n_rows` is the length to check for.
     """
     array = np.asarray(labels)
     if array.ndim != 1 or (n_rows is not None and array.size != n_rows):
@@ -157,14 +110,9 @@ def match_labels_of(before: Labels, after: Labels) -> tuple[Counts, ClusterMatch
 
 
 def match_clusters(table: NDArray[Any]) -> ClusterMatch:
-    """Match clusters one to one with the largest total overlap.
+    """Match clusters one to one with the largest total overlap, in O(k^3) time at worst.
 
-    O(k^3) time at worst for k clusters.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_clusters_before, n_clusters_after)
-        Counts or weights of the rows in each pair of clusters.
+    `table` has the number, or weight, of the rows in each pair of clusters.
     """
     before, after = linear_sum_assignment(table, maximize=True)
     return ClusterMatch(before, after, table[before, after].sum().item())
@@ -179,18 +127,8 @@ def match_outputs(before: Sequence[Labels | None], after: Sequence[Labels | None
 
     The estimate from m outputs is biased upward, strongly where outputs rarely repeat: even two
     sets of outputs of the same distribution differ. That self-distance is estimated alongside, and
-    subtracted.
-
-    Parameters
-    ----------
-    before, after : sequence of Labels or None
-        Equally many outputs for the same rows; None for one that failed.
-
-    Returns
-    -------
-    float
-        NaN if an output failed, since the others are no longer a fair sample. m^2 matchings of
-        clusters and O(m^3) time for m outputs.
+    subtracted. NaN if an output failed (None), since the others are no longer a fair sample.
+    m^2 matchings of clusters and O(m^3) time for m outputs.
     """
     matched = np.empty((len(before), len(after)))
     for a, labels_before in enumerate(before):
@@ -248,25 +186,12 @@ def check_measure(measure: Any) -> str:
 
 
 def value_of(measure: str, matched: Any, n_before: Any, n_after: Any, n_kept: Any) -> Any:
-    """Compute a measure from the number of matched rows; arrays broadcast.
-
-    Parameters
-    ----------
-    measure : {"moved_fraction", "moved", "symmetric_difference"}
-    matched : float or ndarray
-    n_before, n_after, n_kept : float or ndarray
-        Number of rows before, after, and in both.
-    """
+    """Compute a measure from the numbers of rows matched, before, after, and in both."""
     if measure == "symmetric_difference":
         return n_before + n_after - 2.0 * matched
     if measure == "moved":
         return n_before - 1.0 * matched
     return (n_kept - matched) / np.maximum(n_kept, 1.0)
-
-
-def floor_of(measure: str, n_before: Any, n_after: Any, n_kept: Any) -> Any:
-    """Compute the smallest possible value of a measure: every remaining row stays."""
-    return value_of(measure, n_kept, n_before, n_after, n_kept)
 
 
 def clustering_distance(
@@ -350,3 +275,88 @@ def remaining_rows(source: Counts) -> Counts:
         return np.arange(source.size)  # ascending, as after any deletion: nothing to sort
     old = np.flatnonzero(source >= 0)
     return np.sort(old[np.unique(source[old], return_index=True)[1]])
+
+
+def mean_present(values: Numbers, axis: int | None = None) -> Any:
+    """Mean of the values that are finite; NaN where none is."""
+    count = np.isfinite(values).sum(axis)
+    return np.nansum(values, axis) / np.where(count > 0, count, np.nan)
+
+
+@dataclass(frozen=True)
+class MeanError:
+    """A mean with its standard error; NaN if there are too few values."""
+
+    mean: float
+    standard_error: float
+    degrees_of_freedom: float
+
+
+def mean_error(values: Numbers, exhaustive: bool) -> MeanError:
+    """Mean over trials and seeds, and its standard error.
+
+    Every trial (perturbed data set) is run with every seed, so values share a trial or share a seed,
+    and the usual formula, which takes all of them as independent, is too small. With y[t, r] the
+    value of trial t and seed r, T trials and R seeds, and the two-way analysis of variance
+
+        y[t, r] = mean + trial[t] + seed[r] + rest[t, r],
+
+    the variance of the overall mean is var(trial) / T + var(seed) / R + var(rest) / (T R), estimated
+    from the mean squares, each component at least 0. Degrees of freedom are Satterthwaite's. With
+    one seed, the error is that of the trials alone, for that seed. If the trials are exhaustive
+    (every row removed in turn), they add no error: it is the standard error of the R means by seed.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_trials, n_repeats), dtype float64
+        NaN where a fit failed or was not reached. The error is computed from the trials that have
+        a value for every seed (seeds without any value left out), the mean from all values.
+    exhaustive : bool
+        Whether the trials are all there are.
+    """
+    present = np.isfinite(values)
+    if not present.any():
+        return MeanError(np.nan, np.nan, np.nan)
+    mean = float(values[present].mean())
+    whole = values[:, present.any(axis=0)]
+    reached = np.isfinite(whole).all(axis=1)
+    table = whole[reached]
+    n_trials, n_repeats = table.shape
+    if exhaustive and reached.all():
+        if n_repeats == 1:
+            return MeanError(mean, 0.0, np.inf)
+        by_seed = table.mean(axis=0)
+        return MeanError(mean, float(by_seed.std(ddof=1)) / n_repeats**0.5, n_repeats - 1.0)
+    if n_trials < 2:
+        return MeanError(mean, np.nan, np.nan)
+    if n_repeats == 1:
+        return MeanError(mean, float(table.std(ddof=1)) / n_trials**0.5, n_trials - 1.0)
+    return _crossed(mean, table)
+
+
+def subtract_errors(first: MeanError, second: MeanError) -> MeanError:
+    """Difference of two independent means; degrees of freedom as Welch's."""
+    variances = (first.standard_error**2, second.standard_error**2)
+    total = variances[0] + variances[1]
+    freedom = np.inf
+    if total > 0.0:
+        spread = variances[0] ** 2 / first.degrees_of_freedom
+        freedom = total**2 / (spread + variances[1] ** 2 / second.degrees_of_freedom)
+    return MeanError(first.mean - second.mean, total**0.5, freedom)
+
+
+def _crossed(mean: float, table: Numbers) -> MeanError:
+    n_trials, n_repeats = table.shape
+    by_trial, by_seed = table.mean(axis=1), table.mean(axis=0)
+    rest = table - by_trial[:, None] - by_seed[None, :] + table.mean()
+    rest_freedom = (n_trials - 1) * (n_repeats - 1)
+    of_trials = n_repeats * float(by_trial.var(ddof=1))  # the mean squares
+    of_seeds = n_trials * float(by_seed.var(ddof=1))
+    of_rest = float((rest**2).sum()) / rest_freedom
+    total = of_rest + max(of_trials - of_rest, 0.0) + max(of_seeds - of_rest, 0.0)
+    if total == 0.0:
+        return MeanError(mean, 0.0, np.inf)
+    spread = (
+        of_trials**2 / (n_trials - 1) + of_seeds**2 / (n_repeats - 1) + of_rest**2 / rest_freedom
+    )
+    return MeanError(mean, (total / (n_trials * n_repeats)) ** 0.5, total**2 / spread)

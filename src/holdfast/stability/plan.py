@@ -1,16 +1,20 @@
 """Arguments -> what to fit: validated once, the same in every process.
 
-A plan has *bases* (the rows of the unperturbed fits), *changes* (ways to perturb a base) and
+A `Perturbation` is one way to change a data set. A function ``(X, rng) -> (rows, kept)`` works as
+well. A perturbation may have a method ``check(n_rows, n_spare)``: it returns the number of rows left
+or raises ValueError.
+
+A plan has *bases* (the rows of the unperturbed fits), *changes* (perturbations of a base) and
 *units*, pairs (change, trial): the smallest piece of work, all repeats and all k of one perturbed
 data set. Nothing is drawn from a shared stream: every seed and generator is keyed by the plan's
 seed, a purpose and a trial, so a trial depends neither on the order of trials nor on the others.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from numbers import Integral
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,47 +22,240 @@ from numpy.typing import ArrayLike, NDArray
 from holdfast._machine.hash import combine_arrays, purpose_key, seed_from
 from holdfast.clusterers import Clusterer, as_clusterer
 from holdfast.clusterers.adapt import EstimatorClusterer, FunctionClusterer, Rows
-from holdfast.clusterers.data import SelectingClusterer, as_selectable, check_rows
+from holdfast.clusterers.data import SelectingClusterer, as_selectable
+from holdfast.parameters import check_integer
 from holdfast.stability.measures import check_kept
-from holdfast.stability.perturb import Delete, Jitter, Perturbation, as_perturbation, draw_rows
-
-__all__ = [
-    "CHOSEN",
-    "Base",
-    "Change",
-    "Plan",
-    "Unit",
-    "build_plan",
-    "check_count",
-    "check_ks",
-    "check_rows",
-    "keyed_generator",
-    "keyed_seed",
-    "repeat_seeds",
-]
 
 _COUPLINGS = ("same_seed", "earth_mover")
 _MOST_SELF_SETS = 20
-_TRIALS_WANTED = 'an integer of at least 1, or "all"'
 
+# The number of clusters that a clusterer chooses itself.
 CHOSEN = 0
-"""Stands for the number of clusters that a clusterer chooses itself."""
 
+# (change, trial)
 Unit = tuple[int, int]
-"""(change, trial)"""
+
+# Rows, and the index of each one before the change; -1 for a new row.
+Perturbed = tuple[Rows, NDArray[np.int64]]
 
 _key_of_purpose = lru_cache(maxsize=256)(purpose_key)
 
 
+@runtime_checkable
+class Perturbation(Protocol):
+    """One way to change a data set."""
+
+    @property
+    def name(self) -> str:
+        """Label in results, and key of the random draws."""
+        ...
+
+    @property
+    def held_back(self) -> float:
+        """Fraction of the rows, below 1, that the first fit does not see; 0 for none."""
+        ...
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        """Change `X`, with draws from `rng` only; `spare` has the rows held back.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_after, n_features)
+        kept : ndarray of shape (n_after,), dtype int64
+            The index in `X` of each row, or -1.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Remove rows at random.
+
+    Parameters
+    ----------
+    amount : int or float
+        Number of rows, or a fraction between 0 and 1 (rounded, at least one row).
+    """
+
+    amount: float
+    held_back: ClassVar[float] = 0.0
+
+    @property
+    def name(self) -> str:
+        """Such as ``"delete 5"`` or ``"delete 10%"``."""
+        return f"delete {_describe_amount(self.amount)}"
+
+    def check(self, n_rows: int, n_spare: int) -> int:
+        """Return the number of rows that remain."""
+        count = _count_rows(self.amount, n_rows, "delete")
+        if count >= n_rows:
+            raise ValueError(
+                f"delete must leave at least one row; got {count} deletions from {n_rows} rows."
+            )
+        return n_rows - count
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        """Keep all rows but `amount` of them, in their order."""
+        removed = _draw_rows(X.shape[0], _count_rows(self.amount, X.shape[0], "delete"), rng)
+        kept = np.delete(np.arange(X.shape[0]), removed)
+        return X[kept], kept
+
+
+@dataclass(frozen=True)
+class Add:
+    """Add rows that were held back from the first fit.
+
+    Parameters
+    ----------
+    amount : int or float
+        Number of rows, or a fraction of the rows of the first fit.
+    held_back : float, default=0.2
+        Fraction of the data to hold back.
+    """
+
+    amount: float
+    held_back: float = 0.2
+
+    @property
+    def name(self) -> str:
+        """Such as ``"add 5 (0.2 held back)"``."""
+        what = type(self).__name__.lower()
+        return f"{what} {_describe_amount(self.amount)} ({self.held_back:.6g} held back)"
+
+    def check(self, n_rows: int, n_spare: int) -> int:
+        """Return the smallest number of rows."""
+        count, what = self._count(n_rows), type(self).__name__
+        if count > n_spare:
+            raise ValueError(
+                f"{what} needs {count} rows, but only {n_spare} are held back; increase held_back."
+            )
+        if what == "Replace" and count > n_rows:
+            raise ValueError(f"Replace can replace at most all {n_rows} rows; got {count}.")
+        return n_rows
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        """Append `amount` of the spare rows."""
+        count = self._count(X.shape[0])
+        new = spare[_draw_rows(spare.shape[0], count, rng)]
+        kept = np.concatenate((np.arange(X.shape[0]), np.full(count, -1)))
+        return np.concatenate((X, new)), kept
+
+    def _count(self, n_rows: int) -> int:
+        return _count_rows(self.amount, n_rows, type(self).__name__)
+
+
+@dataclass(frozen=True)
+class Replace(Add):
+    """Replace rows by rows that were held back from the first fit; parameters as `Add`."""
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        """Overwrite `amount` of the rows."""
+        count = self._count(X.shape[0])
+        replaced = _draw_rows(X.shape[0], count, rng)
+        rows, kept = X.copy(), np.arange(X.shape[0])
+        rows[replaced] = spare[_draw_rows(spare.shape[0], count, rng)]
+        kept[replaced] = -1
+        return rows, kept
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Draw as many rows as there are, with replacement.
+
+    About 63% of the rows remain. A row drawn twice counts once when clusterings are compared.
+    """
+
+    name: ClassVar[str] = "bootstrap"
+    held_back: ClassVar[float] = 0.0
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        """Draw rows, in their order."""
+        kept = np.sort(rng.integers(X.shape[0], size=X.shape[0]))
+        return X[kept], kept
+
+
+@dataclass(frozen=True)
+class Jitter:
+    """Add normal noise to every value; no row is added or removed.
+
+    Parameters
+    ----------
+    scale : float, default=0.01
+        Standard deviation of the noise, as a fraction of each column's standard deviation.
+    """
+
+    scale: float = 0.01
+    held_back: ClassVar[float] = 0.0
+
+    @property
+    def name(self) -> str:
+        """Such as ``"jitter 0.01"``."""
+        return f"jitter {self.scale:.6g}"
+
+    def check(self, n_rows: int, n_spare: int) -> int:
+        """Return the number of rows, which stays the same."""
+        if not 0.0 < self.scale < np.inf:
+            raise ValueError(f"scale of Jitter must be positive and finite; got {self.scale!r}.")
+        return n_rows
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        """Move every row a little."""
+        noise = rng.standard_normal(X.shape) * (self.scale * X.std(axis=0))
+        return X + noise, np.arange(X.shape[0])
+
+
+@dataclass(frozen=True)
+class _FunctionPerturbation:
+    function: Callable[[Rows, np.random.Generator], Perturbed]
+    name: str
+    held_back: ClassVar[float] = 0.0
+
+    def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
+        return self.function(X, rng)
+
+
+def _as_perturbation(perturb: Any) -> Perturbation:
+    """Accept a `Perturbation` or a function ``(X, rng) -> (rows, kept)``."""
+    if isinstance(perturb, Perturbation) and not isinstance(perturb, type):
+        return perturb
+    if callable(perturb) and not isinstance(perturb, type):
+        return _FunctionPerturbation(perturb, getattr(perturb, "__name__", repr(perturb)))
+    raise TypeError(
+        f"perturb must be a Perturbation, such as Delete(1) or Bootstrap(), or a function "
+        f"(X, rng) -> (rows, kept); got {perturb!r}."
+    )
+
+
+def _draw_rows(n_rows: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw `count` different rows out of `n_rows`."""
+    return rng.choice(n_rows, size=count, replace=False, shuffle=False).astype(np.int64)
+
+
+def _count_rows(amount: Any, n_rows: int, what: str) -> int:
+    """Turn a count or a fraction into a number of rows, at least one."""
+    if isinstance(amount, bool) or not isinstance(amount, Real):
+        raise ValueError(f"{what} must be an integer or a fraction of the rows; got {amount!r}.")  # noqa: TRY004
+    if isinstance(amount, Integral):
+        if amount < 1:
+            raise ValueError(f"{what} must be a number of rows of at least 1; got {amount}.")
+        return int(amount)
+    if not 0.0 < float(amount) < 1.0:
+        raise ValueError(
+            f"{what} must be an integer or a fraction between 0 and 1; got {amount!r}. Write "
+            "1, not 1.0, for one row."
+        )
+    return max(1, round(float(amount) * n_rows))
+
+
+def _describe_amount(amount: Any) -> str:
+    if isinstance(amount, Real) and not isinstance(amount, Integral):
+        return f"{100.0 * float(amount):.6g}%"
+    return str(amount)
+
+
 @dataclass(frozen=True, eq=False)
 class Base:
-    """Rows that are fitted unperturbed, and those held back.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-    spare : ndarray of shape (n_spare, n_features)
-    """
+    """Rows that are fitted unperturbed, and those held back."""
 
     rows: Rows
     spare: Rows
@@ -66,15 +263,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Change:
-    """One way to perturb one base.
-
-    Attributes
-    ----------
-    name : str
-    base : int
-        Index of the base.
-    perturbation : Perturbation
-    """
+    """One way to perturb one base, given by its index."""
 
     name: str
     base: int
@@ -83,36 +272,18 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Everything that the numbers depend on, and nothing else.
-
-    Attributes
-    ----------
-    clusterer : Clusterer
-    bases : tuple of Base
-    changes : tuple of Change
-    ks : tuple of int
-        `CHOSEN` alone if the clusterer chooses the number of clusters.
-    n_trials : int
-    exhaustive : bool
-        Whether trial t removes row t, for every row.
-    repeats : int
-    coupling : {"same_seed", "earth_mover"}
-    seed : int
-        64 bits.
-    limit : int or None
-        How many rows an exhaustive plan removes in turn; None for all of them.
-    """
+    """Everything that the numbers depend on, and nothing else."""
 
     clusterer: Clusterer
     bases: tuple[Base, ...]
     changes: tuple[Change, ...]
-    ks: tuple[int, ...]
+    ks: tuple[int, ...]  # `CHOSEN` alone if the clusterer chooses the number of clusters
     n_trials: int
-    exhaustive: bool
+    exhaustive: bool  # whether trial t removes row t, for every row
     repeats: int
     coupling: str
     seed: int
-    limit: int | None = None
+    limit: int | None = None  # how many rows an exhaustive plan removes in turn; None for all
 
     @cached_property
     def base_seeds(self) -> tuple[int, ...]:
@@ -126,20 +297,14 @@ class Plan:
             return 0
         return min(max(self.n_trials, 2), _MOST_SELF_SETS)
 
-    def self_seeds(self, number: int) -> tuple[int, ...]:
-        """Seeds of one such set, independent of all others."""
-        return tuple(keyed_seed(self.seed, "self", number, r) for r in range(self.repeats))
+    def seeds_of(self, what: str, number: int) -> tuple[int, ...]:
+        """Seeds of a trial ("output") or of a set for the self-distance ("self").
 
-    @property
-    def n_base_fits(self) -> int:
-        """Number of fits of unperturbed rows."""
-        return len(self.bases) * self.repeats * (1 + self.n_self_sets)
-
-    def trial_seeds(self, trial: int) -> tuple[int, ...]:
-        """Seeds of a trial's fits: those of the base, or independent ones."""
+        Those of the base for the same seed, otherwise independent of all others.
+        """
         if self.coupling == "same_seed":
             return self.base_seeds
-        return tuple(keyed_seed(self.seed, "output", trial, r) for r in range(self.repeats))
+        return tuple(keyed_seed(self.seed, what, number, r) for r in range(self.repeats))
 
     def units(self) -> list[Unit]:
         """List all units: in order, or in random order if every row is removed in turn.
@@ -150,13 +315,6 @@ class Plan:
         if self.exhaustive:
             trials = keyed_generator(self.seed, "order").permutation(trials)[: self.limit]
         return [(c, int(t)) for t in trials for c in range(len(self.changes))]
-
-    def limit_to(self, trials: Any) -> "Plan":
-        """Return a plan that removes only `trials` of the rows in turn, unless that is "all"."""
-        if isinstance(trials, str) and trials == "all":
-            return self
-        check_count("trials", trials, _TRIALS_WANTED)
-        return replace(self, limit=int(trials))
 
     def perturbed(self, unit: Unit) -> tuple[Rows, NDArray[np.int64]]:
         """Rows of a unit, and the index in the base of each one (-1: none)."""
@@ -186,7 +344,8 @@ def build_plan(
     """Validate the arguments of `average_sensitivity` and its relatives."""
     ks = (CHOSEN,) if n_clusters is None else check_ks(n_clusters)
     adapted = as_clusterer(clusterer, max_clusters=max(ks) or None)
-    if n_clusters is None and not _chooses_k(adapted):
+    needs_k = not isinstance(adapted, EstimatorClusterer) or adapted.count_parameters
+    if n_clusters is None and needs_k and not isinstance(adapted, FunctionClusterer):
         raise ValueError(
             f"n_clusters may be left out only for clusterers that choose the number of clusters "
             f"themselves; {adapted.name} does not. Pass n_clusters."
@@ -194,20 +353,25 @@ def build_plan(
     adapted, rows = as_selectable(adapted, X, pairwise)
     if coupling not in _COUPLINGS:
         raise ValueError(f"coupling must be one of {', '.join(_COUPLINGS)}; got {coupling!r}.")
-    check_count("repeats", repeats)
+    check_integer("repeats", repeats)
     perturbations = _list_perturbations(delete, perturb)
-    if isinstance(adapted, SelectingClusterer):
-        _refuse_jitter(perturbations, X, adapted.pairwise)
+    jitters = any(isinstance(perturbation, Jitter) for perturbation in perturbations)
+    if jitters and isinstance(adapted, SelectingClusterer):
+        raise ValueError(
+            f"Jitter changes values and needs an array of numbers; got X of type "
+            f"{type(X).__name__}{' with distances' if adapted.pairwise else ''}. Use delete, Add, "
+            "Replace or Bootstrap."
+        )
     seed = seed_from(random_state)
     bases, changes = _assign_bases(rows, perturbations, ks, seed)
     exhaustive = isinstance(trials, str) and trials == "all"
-    if exhaustive and [c.perturbation for c in changes] != [Delete(1)]:
+    if not exhaustive:
+        check_integer("trials", trials, ', or "all"')
+    elif [c.perturbation for c in changes] != [Delete(1)]:
         raise ValueError(
             'trials="all" removes every row in turn and needs delete=1 and nothing else; got '
             f"{', '.join(change.name for change in changes)}."
         )
-    if not exhaustive:
-        check_count("trials", trials, _TRIALS_WANTED)
     return Plan(
         clusterer=adapted,
         bases=bases,
@@ -219,15 +383,6 @@ def build_plan(
         coupling=coupling,
         seed=seed,
     )
-
-
-def _refuse_jitter(perturbations: list[Perturbation], X: Any, pairwise: bool) -> None:
-    if any(isinstance(perturbation, Jitter) for perturbation in perturbations):
-        raise ValueError(
-            f"Jitter changes values and needs an array of numbers; got X of type "
-            f"{type(X).__name__}{' with distances' if pairwise else ''}. Use delete, Add, Replace or "
-            "Bootstrap."
-        )
 
 
 def keyed_seed(seed: int, what: str, *numbers: int) -> int:
@@ -252,13 +407,6 @@ def _key(seed: int, what: str, numbers: tuple[int, ...]) -> int:
     return int(key[0])
 
 
-def _chooses_k(clusterer: Clusterer) -> bool:
-    """Whether a clusterer needs no k: an estimator without such a parameter, or any function."""
-    if isinstance(clusterer, EstimatorClusterer):
-        return not clusterer.count_parameters
-    return isinstance(clusterer, FunctionClusterer)
-
-
 def check_ks(n_clusters: Any) -> tuple[int, ...]:
     """Accept one number of clusters or several."""
     several = isinstance(n_clusters, Iterable) and not isinstance(n_clusters, str)
@@ -266,27 +414,21 @@ def check_ks(n_clusters: Any) -> tuple[int, ...]:
     if not ks:
         raise ValueError("n_clusters must be one or more integers; got none.")
     for k in ks:
-        check_count("n_clusters", k)
+        check_integer("n_clusters", k)
     return tuple(int(k) for k in ks)
-
-
-def check_count(name: str, value: Any, wanted: str = "an integer of at least 1") -> None:
-    """Raise ValueError unless `value` is a positive integer."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be {wanted}; got {value!r}.")
 
 
 def _list_perturbations(delete: Any, perturb: Any) -> list[Perturbation]:
     if delete is None:
         delete = (1,) if perturb is None else ()
     found: list[Perturbation] = [Delete(amount) for amount in _as_list(delete)]
-    found += [as_perturbation(p) for p in ([] if perturb is None else _as_list(perturb))]
+    found += [_as_perturbation(p) for p in ([] if perturb is None else _as_list(perturb))]
     if not found:
         raise ValueError("no change to measure; pass delete, perturb, or both.")
     names = [p.name for p in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"each change must occur once; got {name!r} twice.")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"each change must occur once; got {twice[0]!r} twice.")
     return found
 
 
@@ -325,5 +467,5 @@ def _hold_back(rows: Rows, fraction: float, seed: int) -> Base:
     if n_spare > n_rows - 1:
         raise ValueError(f"held_back must leave a row to fit; got {fraction!r} of {n_rows} rows.")
     held = np.zeros(n_rows, dtype=np.bool_)
-    held[draw_rows(n_rows, n_spare, keyed_generator(seed, f"hold back {fraction!r}"))] = True
+    held[_draw_rows(n_rows, n_spare, keyed_generator(seed, f"hold back {fraction!r}"))] = True
     return Base(rows[~held], rows[held])

@@ -1,64 +1,123 @@
-"""What was measured: every value, the mean over trials and seeds, and its standard error.
-
-Every trial (perturbed data set) is run with every seed, so values share a trial or share a seed,
-and the usual formula, which takes all of them as independent, is too small. With y[t, r] the value
-of trial t and seed r, T trials and R seeds, and the two-way analysis of variance
-
-    y[t, r] = mean + trial[t] + seed[r] + rest[t, r],
-
-the variance of the overall mean is var(trial) / T + var(seed) / R + var(rest) / (T R), estimated
-from the mean squares, each component at least 0. Degrees of freedom are Satterthwaite's. With one
-seed, the error is that of the trials alone, for that seed. If the trials are exhaustive (every row
-removed in turn), they add no error: it is the standard error of the R means by seed.
-"""
+"""What was measured: every value, means with errors, tables, pictures, the consensus of all fits."""
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.sparse import csr_array
+from scipy.spatial.distance import squareform
 from scipy.stats import t as student
 
-from holdfast.stability.display import (
-    Consensus,
-    draw_sensitivity,
-    find_consensus,
-    format_value,
-    html_table,
+from holdfast.stability.measures import (
+    MeanError,
+    check_measure,
+    mean_error,
+    mean_present,
+    subtract_errors,
+    value_of,
 )
-from holdfast.stability.measures import check_measure, floor_of, value_of
 from holdfast.stability.trials import Failure
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["MeanError", "SensitivityResult", "mean_error", "subtract_errors"]
-
 Numbers = NDArray[np.float64]
 
 _FORMAT = 2
 _ARRAYS = ("n_before", "n_after", "n_kept", "matched", "rand", "information", "found", "jaccard",
            "matched_self")  # fmt: skip
-_NOT_STORED = ("labels",)
 _TUPLES = ("changes", "n_clusters", "seeds")
 
 
-@dataclass(frozen=True)
-class MeanError:
-    """A mean with its standard error.
+MOST_ROWS = 5000
+"""Rows of a consensus matrix, at most."""
+
+AXIS_TITLES = {
+    "moved_fraction": "fraction of the remaining rows that move",
+    "moved": "rows that move",
+    "symmetric_difference": "average sensitivity (symmetric difference, rows)",
+}
+
+
+def format_value(measure: str, value: float, error: float | None = None) -> str:
+    """Format a value of a measure, with its standard error: "2.1% ± 0.3%" or "5.2 ± 0.4"."""
+    percent = measure == "moved_fraction"
+    scale, unit = (100.0, "%") if percent else (1.0, "")
+    text = f"{scale * value:.3g}{unit}"
+    return text if error is None else f"{text} ± {scale * error:.2g}{unit}"
+
+
+def html_table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], note: str = ""
+) -> str:
+    """Build a table for notebooks; everything is escaped."""
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    foot = f"<p>{escape(note)}</p>" if note else ""
+    return (
+        f"<div><p><b>{escape(title)}</b></p><table><thead>{line(header, 'th')}</thead>"
+        f"<tbody>{body}</tbody></table>{foot}</div>"
+    )
+
+
+def new_axes(ax: "Axes | None") -> "Axes":
+    """Return `ax`, or the axes of a new figure."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib.pyplot import subplots
+    except ImportError as error:
+        raise ImportError("plotting needs matplotlib: pip install holdfast[plot].") from error
+    return subplots(layout="constrained")[1]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Consensus:
+    """A consensus matrix.
 
     Attributes
     ----------
-    mean, standard_error, degrees_of_freedom : float
-        NaN if there are too few values.
+    matrix : ndarray of shape (n_rows, n_rows), dtype float64
+        For each pair of rows, the fraction of the fits with both in which they are in the same
+        cluster; NaN for pairs that were never fitted together. Two rows of noise are in no common
+        cluster. The diagonal is 1.
     """
 
-    mean: float
-    standard_error: float
-    degrees_of_freedom: float
+    matrix: NDArray[np.float64]
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Row indices in an order that puts rows with the same clusters next to each other."""
+        distance = 1.0 - np.nan_to_num(self.matrix, nan=0.0)
+        np.fill_diagonal(distance, 0.0)
+        merges = linkage(squareform(distance, checks=False), "average")
+        return np.asarray(leaves_list(merges), dtype=np.int64)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the matrix in `order`: clear blocks are stable clusters. Needs matplotlib."""
+        axes = new_axes(ax)
+        ordered = self.matrix[np.ix_(self.order, self.order)]
+        style: Any = {"cmap": "Blues", "vmin": 0.0, "vmax": 1.0, "interpolation": "nearest"}
+        shown = axes.imshow(ordered, **style)
+        axes.figure.colorbar(shown, ax=axes, label="fraction of fits in the same cluster")
+        axes.set(xlabel="rows, similar ones together", ylabel="rows", xticks=[], yticks=[])
+        return axes
+
+    def __repr__(self) -> str:
+        """Say how many pairs are undecided."""
+        pairs = self.matrix[np.triu_indices(self.matrix.shape[0], 1)]
+        unsure = np.mean((pairs > 0.1) & (pairs < 0.9)) if pairs.size else 0.0
+        return f"Consensus({self.matrix.shape[0]} rows, {unsure:.1%} of pairs between 0.1 and 0.9)"
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Confidence interval by Student's t distribution."""
@@ -66,63 +125,26 @@ class MeanError:
         return float(self.mean - reach), float(self.mean + reach)
 
 
-def mean_error(values: Numbers, exhaustive: bool) -> MeanError:
-    """Mean over trials and seeds, and its standard error.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_trials, n_repeats), dtype float64
-        NaN where a fit failed or was not reached. The error is computed from the trials that have
-        a value for every seed (seeds without any value left out), the mean from all values.
-    exhaustive : bool
-        Whether the trials are all there are.
-    """
-    present = np.isfinite(values)
-    if not present.any():
-        return MeanError(np.nan, np.nan, np.nan)
-    mean = float(values[present].mean())
-    whole = values[:, present.any(axis=0)]
-    reached = np.isfinite(whole).all(axis=1)
-    table = whole[reached]
-    n_trials, n_repeats = table.shape
-    if exhaustive and reached.all():
-        if n_repeats == 1:
-            return MeanError(mean, 0.0, np.inf)
-        by_seed = table.mean(axis=0)
-        return MeanError(mean, float(by_seed.std(ddof=1)) / n_repeats**0.5, n_repeats - 1.0)
-    if n_trials < 2:
-        return MeanError(mean, np.nan, np.nan)
-    if n_repeats == 1:
-        return MeanError(mean, float(table.std(ddof=1)) / n_trials**0.5, n_trials - 1.0)
-    return _crossed(mean, table)
-
-
-def subtract_errors(first: MeanError, second: MeanError) -> MeanError:
-    """Difference of two independent means; degrees of freedom as Welch's."""
-    variances = (first.standard_error**2, second.standard_error**2)
-    total = variances[0] + variances[1]
-    freedom = np.inf
-    if total > 0.0:
-        spread = variances[0] ** 2 / first.degrees_of_freedom
-        freedom = total**2 / (spread + variances[1] ** 2 / second.degrees_of_freedom)
-    return MeanError(first.mean - second.mean, total**0.5, freedom)
-
-
-def _crossed(mean: float, table: Numbers) -> MeanError:
-    n_trials, n_repeats = table.shape
-    by_trial, by_seed = table.mean(axis=1), table.mean(axis=0)
-    rest = table - by_trial[:, None] - by_seed[None, :] + table.mean()
-    rest_freedom = (n_trials - 1) * (n_repeats - 1)
-    of_trials = n_repeats * float(by_trial.var(ddof=1))  # the mean squares
-    of_seeds = n_trials * float(by_seed.var(ddof=1))
-    of_rest = float((rest**2).sum()) / rest_freedom
-    total = of_rest + max(of_trials - of_rest, 0.0) + max(of_seeds - of_rest, 0.0)
-    if total == 0.0:
-        return MeanError(mean, 0.0, np.inf)
-    spread = (
-        of_trials**2 / (n_trials - 1) + of_seeds**2 / (n_repeats - 1) + of_rest**2 / rest_freedom
-    )
-    return MeanError(mean, (total / (n_trials * n_repeats)) ** 0.5, total**2 / spread)
+def _find_consensus(labels: NDArray[np.int32]) -> Consensus:
+    """Count pairs of rows in the same cluster; one fit a row, as in `SensitivityResult.labels`."""
+    n_rows = labels.shape[1]
+    if n_rows > MOST_ROWS:
+        raise ValueError(
+            f"a consensus matrix has an entry for each pair of rows, and X has {n_rows:,} rows; "
+            f"at most {MOST_ROWS:,} are supported. Measure on a sample of the rows."
+        )
+    together, both = np.zeros((n_rows, n_rows)), np.zeros((n_rows, n_rows))
+    for fit in labels:
+        present = np.flatnonzero(fit > -2)
+        both[np.ix_(present, present)] += 1.0
+        members = np.flatnonzero(fit >= 0)
+        one = np.ones(members.size)
+        shape = (n_rows, int(fit.max(initial=0)) + 1)
+        indicator = csr_array((one, (members, fit[members])), shape=shape)
+        together += (indicator @ indicator.T).toarray()
+    matrix = np.where(both > 0.0, together / np.maximum(both, 1.0), np.nan)
+    np.fill_diagonal(matrix, 1.0)
+    return Consensus(matrix)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,13 +226,9 @@ class SensitivityResult:
     @cached_property
     def values(self) -> Numbers:
         """All values, of shape (C, K, T, R), before any self-distance is subtracted."""
-        values: Numbers = value_of(
-            self.measure,
-            self.matched,
-            self.n_before[:, None, None, None],
-            self.n_after[:, None, :, None],
-            self.n_kept[:, None, :, None],
-        )
+        n_before = self.n_before[:, None, None, None]
+        n_after, n_kept = self.n_after[:, None, :, None], self.n_kept[:, None, :, None]
+        values: Numbers = value_of(self.measure, self.matched, n_before, n_after, n_kept)
         return values
 
     @property
@@ -246,10 +264,9 @@ class SensitivityResult:
     @property
     def floor(self) -> Numbers:
         """The smallest possible `distance`, of shape (C,): every remaining row stays."""
-        floors = floor_of(self.measure, self.n_before[:, None], self.n_after, self.n_kept)
-        present = np.isfinite(floors)
-        total = np.where(present, floors, 0.0).sum(axis=1)
-        floor: Numbers = total / np.where(present.any(axis=1), present.sum(axis=1), np.nan)
+        n_kept = self.n_kept
+        floors = value_of(self.measure, n_kept, self.n_before[:, None], self.n_after, n_kept)
+        floor: Numbers = mean_present(floors, axis=1)
         return floor
 
     def interval(self, level: float = 0.95) -> Numbers:
@@ -301,7 +318,7 @@ class SensitivityResult:
                 f"n_clusters must be one of {self.n_clusters} and change one of {self.changes}; "
                 f"got {k!r} and {c!r}."
             )
-        return find_consensus(self.labels[self.changes.index(c), self.n_clusters.index(k)])
+        return _find_consensus(self.labels[self.changes.index(c), self.n_clusters.index(k)])
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
         """One row for each change and number of clusters; needs pandas.
@@ -322,12 +339,12 @@ class SensitivityResult:
         record: dict[str, Any] = {"format": _FORMAT}
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.name in _NOT_STORED:
+            if f.name == "labels":
                 continue
             if f.name == "stages":
                 value = {name: json.loads(stage.to_json()) for name, stage in value.items()}
             elif f.name in _ARRAYS and value is not None:
-                value = _nested_lists(value)
+                value = np.where(np.isfinite(value), value, np.array(None)).tolist()
             elif f.name == "failures":
                 value = [asdict(failure) for failure in value]
             record[f.name] = value
@@ -356,7 +373,26 @@ class SensitivityResult:
         Drawn against the number of clusters with one line per change, or against the changes if
         there is only one number of clusters.
         """
-        return draw_sensitivity(self, ax)
+        axes = new_axes(ax)
+        mean = self.mean
+        reach = np.abs(np.moveaxis(self.interval(0.95), -1, 0) - mean)
+        style: dict[str, Any] = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1.2}
+        if len(self.n_clusters) == 1 and len(self.changes) > 1:
+            places = np.arange(len(self.changes))
+            axes.errorbar(
+                places, mean[:, 0], reach[:, :, 0], label=f"k = {self.n_clusters[0]}", **style
+            )
+            axes.plot(places, self.floor, linestyle=":", color="0.5", label="floor")
+            axes.set_xticks(places, self.changes)
+        else:
+            for c, change in enumerate(self.changes):
+                lines = axes.errorbar(self.n_clusters, mean[c], reach[:, c], label=change, **style)
+                axes.axhline(self.floor[c], linestyle=":", color=lines.lines[0].get_color())
+            axes.set_xlabel("number of clusters")
+        axes.set_ylabel(AXIS_TITLES[self.measure])
+        axes.set_title(self.clusterer, loc="left")
+        axes.legend(frameon=False)
+        return axes
 
     def __repr__(self) -> str:
         """Summarize: one line for each change and number of clusters."""
@@ -402,10 +438,10 @@ class SensitivityResult:
                 "low": interval[c, j, 0],
                 "high": interval[c, j, 1],
                 "floor": floor[c],
-                "rand": _mean_present(self.rand, c, j),
-                "information": _mean_present(self.information, c, j),
-                "jaccard": _mean_present(self.jaccard, c, j),
-                "found": _mean_present(self.found, c, j),
+                "rand": _mean_of(self.rand, c, j),
+                "information": _mean_of(self.information, c, j),
+                "jaccard": _mean_of(self.jaccard, c, j),
+                "found": _mean_of(self.found, c, j),
                 "n_values": int(np.isfinite(self.matched[c, j]).sum()),
             }
             for c, change in enumerate(self.changes)
@@ -437,13 +473,5 @@ class SensitivityResult:
         return np.array([[getattr(error, name) for error in row] for row in errors])
 
 
-def _nested_lists(values: Numbers) -> Any:
-    present = values.astype(object)
-    present[~np.isfinite(values)] = None
-    return present.tolist()
-
-
-def _mean_present(values: Numbers | None, c: int, j: int) -> float:
-    if values is None or not np.isfinite(values[c, j]).any():
-        return float("nan")
-    return float(np.nanmean(values[c, j]))
+def _mean_of(values: Numbers | None, c: int, j: int) -> float:
+    return float("nan") if values is None else float(mean_present(values[c, j]))

@@ -37,8 +37,6 @@ from holdfast._machine.parallel import results_of
 from holdfast.stability.plan import Plan, Unit
 from holdfast.stability.trials import Block, Failure, Job, empty_block, run_block
 
-__all__ = ["Checkpoint", "Outcome", "check_n_jobs", "describe_plan", "limit_threads", "run_units"]
-
 _SECONDS_ALONE = 1.0  # before workers are considered
 _SECONDS_WORTH_WORKERS = 8.0  # of remaining work: a worker imports for about two
 _BLOCK_SECONDS = 0.5
@@ -52,21 +50,11 @@ Take = Callable[[Block], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended.
+    """How a run ended."""
 
-    Attributes
-    ----------
-    note : str
-        Empty when all units were computed.
-    deaths : tuple of Block
-        Without numbers: the units whose worker process died twice.
-    retried : tuple of str
-        How the worker processes ended whose units were tried again.
-    """
-
-    note: str = ""
-    deaths: tuple[Block, ...] = ()
-    retried: tuple[str, ...] = ()
+    note: str = ""  # empty when all units were computed
+    deaths: tuple[Block, ...] = ()  # without numbers: the units whose worker process died twice
+    retried: tuple[str, ...] = ()  # how worker processes ended whose units were tried again
 
 
 def check_n_jobs(n_jobs: Any) -> int:
@@ -133,14 +121,10 @@ def _run_in_workers(
                 return Outcome(note, tuple(deaths), tuple(retried))
             again, _, error_again = _run_until_death(job, [[unit]], n_jobs, take)
             if again:
-                deaths.append(_report_death(job, unit, error_again))
+                what = f"the worker process died twice ({error_again})"
+                failure = Failure(job.plan.changes[unit[0]].name, unit[1], -1, -1, what)
+                deaths.append(empty_block(job, [unit], (failure,)))
     return Outcome(deaths=tuple(deaths), retried=tuple(retried))
-
-
-def _report_death(job: Job, unit: Unit, error: str) -> Block:
-    what = f"the worker process died twice ({error})"
-    failure = Failure(job.plan.changes[unit[0]].name, unit[1], -1, -1, what)
-    return empty_block(job, [unit], (failure,))
 
 
 def _run_until_death(
@@ -252,6 +236,7 @@ def describe_plan(plan: Plan, per_row: bool, keep_labels: bool = False) -> dict[
 
     That may grow: trial j does not depend on it. Functions are compared by name only.
     """
+    every = "all" if plan.limit is None else f"{plan.limit} rows"
     return {
         "format": str(_FORMAT),
         "holdfast": version("holdfast"),
@@ -259,19 +244,13 @@ def describe_plan(plan: Plan, per_row: bool, keep_labels: bool = False) -> dict[
         "data": ", ".join(_describe(base.rows) for base in plan.bases),
         "changes": ", ".join(_describe(change.perturbation) for change in plan.changes),
         "n_clusters": str(list(plan.ks)),
-        "trials": _describe_trials(plan),
+        "trials": every if plan.exhaustive else "sampled",
         "repeats": str(plan.repeats),
         "coupling": plan.coupling,
         "random_state": str(plan.seed),
         "per_row": str(per_row),
         "keep_labels": str(keep_labels),
     }
-
-
-def _describe_trials(plan: Plan) -> str:
-    if not plan.exhaustive:
-        return "sampled"
-    return "all" if plan.limit is None else f"{plan.limit} rows"
 
 
 def _describe(value: Any) -> str:

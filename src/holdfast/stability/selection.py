@@ -13,17 +13,22 @@ from sklearn.base import clone
 
 from holdfast._machine.hash import seed_from
 from holdfast._machine.progress import Progress, ProgressOption
+from holdfast.clusterers.data import check_rows
 from holdfast.estimator import HierarchicalKMedian
-from holdfast.stability.display import draw_search, draw_suggestion, format_value, html_table
-from holdfast.stability.measures import check_measure
-from holdfast.stability.plan import check_count, check_rows, repeat_seeds
-from holdfast.stability.result import SensitivityResult, mean_error
+from holdfast.parameters import check_integer
+from holdfast.stability.measures import check_measure, mean_error
+from holdfast.stability.plan import repeat_seeds
+from holdfast.stability.result import (
+    AXIS_TITLES,
+    SensitivityResult,
+    format_value,
+    html_table,
+    new_axes,
+)
 from holdfast.stability.sensitivity import average_sensitivity, mean_cost
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["EpsilonSearch", "Suggestion", "suggest_k", "tune_epsilon"]
 
 Numbers = NDArray[np.float64]
 
@@ -63,7 +68,14 @@ class Suggestion:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw movement against the number of clusters; needs matplotlib."""
-        return draw_suggestion(self, ax)
+        axes = self.result.plot(ax)
+        chosen = np.isin(self.n_clusters, self.best)
+        axes.plot(
+            np.asarray(self.n_clusters)[chosen], self.mean[chosen], linestyle="none", marker="o",
+            markersize=11, fillstyle="none", color="black", label="locally most stable",
+        )  # fmt: skip
+        axes.legend(frameon=False)
+        return axes
 
     def __repr__(self) -> str:
         """Name the most stable numbers of clusters."""
@@ -210,8 +222,25 @@ class EpsilonSearch:
     message: str
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw both curves, the target and the choice; needs matplotlib."""
-        return draw_search(self, ax)
+        """Draw sensitivity (left) and cost ratio (right), the limit and the choice.
+
+        Needs matplotlib.
+        """
+        axes = new_axes(ax)
+        right = axes.twinx()
+        style: dict[str, Any] = {"marker": "o", "markersize": 4, "capsize": 2}
+        axes.errorbar(self.epsilons, self.sensitivity, self.standard_error, color="C0", **style)
+        right.errorbar(self.epsilons, self.cost_ratio, color="C1", **style)
+        goal = axes if self.target == "sensitivity" else right
+        goal.axhline(self.limit, linestyle="--", color="0.4", linewidth=1.0)
+        if self.epsilon is not None:
+            axes.axvline(self.epsilon, linestyle="--", color="0.4", linewidth=1.0)
+        axes.set_xscale("log")
+        axes.set_xlabel("epsilon")
+        axes.set_ylabel(AXIS_TITLES[self.measure], color="C0")
+        right.set_ylabel("k-median cost / greedy cost", color="C1")
+        axes.set_title(self.message, loc="left", fontsize=9, wrap=True)
+        return axes
 
     def __repr__(self) -> str:
         """Say what was found."""
@@ -340,8 +369,8 @@ def tune_epsilon(
     True
     """
     check_measure(measure)
-    check_count("n_clusters", n_clusters)
-    check_count("repeats", repeats)
+    check_integer("n_clusters", n_clusters)
+    check_integer("repeats", repeats)
     rows = check_rows(X)
     target, limit = _check_target(target_sensitivity, max_cost_ratio)
     grid = _geometric_grid(epsilon_range, factor)

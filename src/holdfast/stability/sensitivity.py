@@ -19,7 +19,7 @@ from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.clusterers.adapt import KMedianClusterer, Rows, as_clusterer
 from holdfast.clusterers.data import hold_stages, is_pairwise
 from holdfast.hierarchy.cost import k_median_cost
-from holdfast.stability.measures import check_measure
+from holdfast.stability.measures import check_measure, mean_present
 from holdfast.stability.plan import Plan, build_plan, check_ks
 from holdfast.stability.result import SensitivityResult
 from holdfast.stability.run import (
@@ -30,15 +30,6 @@ from holdfast.stability.run import (
     run_units,
 )
 from holdfast.stability.trials import Block, Failure, Job, fit_bases
-
-__all__ = [
-    "Measured",
-    "average_sensitivity",
-    "check_checkpoint",
-    "cost_by_seed",
-    "mean_cost",
-    "measure_plan",
-]
 
 Numbers = NDArray[np.float64]
 
@@ -191,19 +182,11 @@ def average_sensitivity(
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A result, with what `row_influence` and `cluster_stability` need besides.
-
-    Attributes
-    ----------
-    result : SensitivityResult
-    job : Job
-    compared, moved : ndarray of shape (n_rows,), dtype int64
-        How often each row was compared, and had changed cluster; empty unless asked for.
-    """
+    """A result, with what `row_influence` and `cluster_stability` need besides."""
 
     result: SensitivityResult
     job: Job
-    compared: NDArray[np.int64]
+    compared: NDArray[np.int64]  # by row, how often; empty unless asked for
     moved: NDArray[np.int64]
 
 
@@ -231,7 +214,8 @@ def measure_plan(
         blocks.append(block)
         shown.advance(block.units.shape[0] * plan.repeats)
 
-    with Progress(progress, plan.n_base_fits + len(units) * plan.repeats) as shown:
+    n_base_fits = len(plan.bases) * plan.repeats * (1 + plan.n_self_sets)
+    with Progress(progress, n_base_fits + len(units) * plan.repeats) as shown:
         shown.skip((len(units) - len(todo)) * plan.repeats)
         with limit_threads():
             job, base_failures = fit_bases(plan, shown.advance, per_row, keep_labels)
@@ -292,7 +276,7 @@ def _assemble(
         rand=by_fit[1] if same_seed else None,
         information=by_fit[2] if same_seed else None,
         found=by_fit[3] if same_seed else None,
-        jaccard=_mean_over_trials(jaccard) if same_seed else None,
+        jaccard=mean_present(jaccard, axis=2) if same_seed else None,
         matched_self=None if same_seed else job.matched_self[[c.base for c in plan.changes]],
         failures=tuple(failures),
         labels=_labels_by_cut(job, blocks) if job.keep_labels else None,
@@ -329,15 +313,6 @@ def _describe_measurement(plan: Plan, measure: str, note: str) -> dict[str, Any]
         "complete": not note,
         "note": note,
     }
-
-
-def _mean_over_trials(jaccard: Numbers) -> Numbers:
-    present = np.isfinite(jaccard)
-    total = np.where(present, jaccard, 0.0).sum(axis=2)
-    mean: Numbers = np.where(
-        present.any(axis=2), total / np.maximum(present.sum(axis=2), 1), np.nan
-    )
-    return mean
 
 
 def _warn_of_gaps(result: SensitivityResult, n_fits: int, retried: tuple[str, ...] = ()) -> None:

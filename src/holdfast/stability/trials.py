@@ -26,8 +26,6 @@ from holdfast.stability.measures import (
 )
 from holdfast.stability.plan import Plan, Unit
 
-__all__ = ["Block", "Failure", "Job", "WrongLabelsError", "empty_block", "fit_bases", "run_block"]
-
 Cuts = Sequence[Labels | None]
 """The result of one fit: labels for each k, None where it failed."""
 
@@ -73,73 +71,39 @@ class Failure:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Numbers of some units; K numbers of clusters, R repeats (1 with the earth mover's distance).
+    """Numbers of some units, as in `SensitivityResult`, one entry per unit.
 
-    Attributes
-    ----------
-    units : ndarray of shape (n_units, 2), dtype int64
-    n_after, n_kept : ndarray of shape (n_units,), dtype float64
-        Number of different rows after the change, and of those that were there before.
-    matched, rand, information : ndarray of shape (n_units, K, R), dtype float64
-        Matched rows, adjusted Rand index and normalized mutual information.
-    found : ndarray of shape (n_units, K, R), dtype float64
-        Number of clusters after the change, noise not counted.
-    jaccard : ndarray of shape (n_units, K, R, most_clusters), dtype float64
-    compared, moved : ndarray of shape (n_rows,), dtype int64
-        How often each row was compared and had moved, over all units; empty unless asked for.
-    labels : ndarray of shape (n_units, K, R, n_rows), dtype int32
-        Labels after the change of the rows before it: -1 is noise, -2 a row that was removed or
-        never labeled. Empty unless asked for.
-    failures : tuple of Failure
+    K numbers of clusters; R repeats, 1 with the earth mover's distance.
     """
 
     units: Counts
     n_after: Numbers
     n_kept: Numbers
-    matched: Numbers
+    matched: Numbers  # units, K, R; so are the next three
     rand: Numbers
     information: Numbers
     found: Numbers
-    jaccard: Numbers
-    compared: Counts
+    jaccard: Numbers  # units, K, R, most clusters
+    compared: Counts  # by row, over all units: how often it was compared, and had moved
     moved: Counts
-    labels: NDArray[np.int32]
+    labels: NDArray[np.int32]  # units, K, R, rows; -1 is noise, -2 a row without a label
     failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What every process needs to run any unit.
-
-    Attributes
-    ----------
-    plan : Plan
-    base_labels : tuple of tuple of Cuts
-        Labels of the unperturbed rows for each base, seed and k.
-    most_clusters : int
-        The largest number of clusters of an unperturbed cut.
-    matched_self : ndarray of shape (n_bases, K, n_self_sets), dtype float64
-        For the earth mover's distance: the matched rows between the outputs that trials are
-        compared with and other outputs for the same rows.
-    per_row : bool
-        Whether to count, for each row, how often it changed cluster.
-    keep_labels : bool
-        Whether to keep the labels of all fits.
-    """
+    """What every process needs to run any unit."""
 
     plan: Plan
-    base_labels: tuple[tuple[Cuts, ...], ...]
-    most_clusters: int
-    matched_self: Numbers
-    per_row: bool = False
+    base_labels: tuple[tuple[Cuts, ...], ...]  # of the unperturbed rows by base, seed and k
+    most_clusters: int  # of an unperturbed cut
+    matched_self: Numbers  # bases, K, sets; see `SensitivityResult`
+    per_row: bool = False  # whether to count for each row how often it changed cluster
     keep_labels: bool = False
 
 
 def fit_bases(
-    plan: Plan,
-    after_fit: Callable[[int], None],
-    per_row: bool = False,
-    keep_labels: bool = False,
+    plan: Plan, after_fit: Callable[[int], None], per_row: bool = False, keep_labels: bool = False
 ) -> tuple[Job, tuple[Failure, ...]]:
     """Fit all bases with all seeds; `after_fit` is called with the number of fits done.
 
@@ -162,7 +126,7 @@ def fit_bases(
             raise RuntimeError(f"the clusterer failed with every seed on {failures[-1]}")
         base_labels.append(outputs)
         for number in range(plan.n_self_sets):
-            others = fit_all(base.rows, plan.self_seeds(number))
+            others = fit_all(base.rows, plan.seeds_of("self", number))
             matched_self[b, :, number] = _match_by_k(outputs, others)
     most = max(
         labels.count
@@ -214,7 +178,7 @@ def run_block(job: Job, units: list[Unit]) -> Block:
         block.n_after[i] = compared.size + np.count_nonzero(source < 0)
         after = [
             _fit_and_cut(job.plan, rows, seed, _FailureLog(change.name, trial, repeat, failures))
-            for repeat, seed in enumerate(job.plan.trial_seeds(trial))
+            for repeat, seed in enumerate(job.plan.seeds_of("output", trial))
         ]
         before = _select_rows(job.base_labels[change.base], source[compared])
         after = _select_rows(after, compared)
