@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass
+from types import ModuleType
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -38,8 +39,6 @@ from holdfast.cli.console import (
     printable,
     silence_broken_pipes,
 )
-
-__all__ = ["app", "buffer_output", "run_program", "unwind_on_termination"]
 
 _HELP = (
     "Hierarchical clustering that stays put: from a file to an answer.\n\n"
@@ -231,25 +230,17 @@ def _take_general_options(
     pass
 
 
-def _add(name: str, command: Callable[..., None], examples: tuple[str, ...]) -> None:
+def _add(name: str, module: ModuleType) -> None:
+    command = getattr(module, name)
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
     text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    app.command(name, help=text, epilog=_list_examples(examples))(
+    app.command(name, help=text, epilog=_list_examples(module.EXAMPLES))(
         guard_command(spread_groups(command))
     )
 
 
-_add("fit", fit.fit, fit.EXAMPLES)
-_add("predict", predict.predict, predict.EXAMPLES)
-_add("cut", cut.cut, cut.EXAMPLES)
-_add("update", update.update, update.EXAMPLES)
-_add("diff", diff.diff, diff.EXAMPLES)
-_add("follow", follow.follow, follow.EXAMPLES)
-_add("lineage", lineage.lineage, lineage.EXAMPLES)
-_add("explain", explain.explain, explain.EXAMPLES)
-_add("audit", audit.audit, audit.EXAMPLES)
-_add("tune", tune.tune, tune.EXAMPLES)
-_add("match", match.match, match.EXAMPLES)
-_add("report", report.report, report.EXAMPLES)
-_add("reproduce", reproduce.reproduce, reproduce.EXAMPLES)
-_add("demo", demo.demo, demo.EXAMPLES)
+for _module in (
+    fit, predict, cut, update, diff, follow, lineage, explain, audit, tune, match, report,
+    reproduce, demo,
+):  # fmt: skip
+    _add(_module.__name__.rpartition(".")[2], _module)

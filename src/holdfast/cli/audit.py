@@ -26,15 +26,13 @@ from holdfast.cli.options import (
     parse_counts,
     parse_names,
 )
-from holdfast.clusterers.registry import METHODS
+from holdfast.clusterers import METHODS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from holdfast.stability import SensitivityResult
-
-__all__ = ["EXAMPLES", "audit"]
 
 EXAMPLES = (
     "holdfast audit wine.csv --methods means,ward -k 4 --delete 5% --trials 5",
@@ -43,10 +41,7 @@ EXAMPLES = (
     "holdfast audit wine.csv --methods means -k 4 --trials 5 --by-stage",
 )
 
-_MEASURES = ("moved_fraction", "moved", "symmetric_difference")
-SAMPLE_ROWS = 1000
-"""The rows of a larger table that are measured, unless more are asked for: as on the page."""
-
+SAMPLE_ROWS = 1000  # of a larger table are measured, unless more are asked for: as on the page
 _DEFAULT = ("means", "medoids", "tree", "ward", "average", "complete", "single", "bisecting_kmeans")
 _ABOUT_HELD = (
     "held: moved with the preparation of the whole table; the difference is due to preparing again."
@@ -120,11 +115,13 @@ class AuditOptions:
 
     def check(self) -> None:
         """Refuse what cannot be measured before the data are read."""
+        from holdfast.stability import MEASURES
+
         parse_amounts(self.delete)
         if self.metric not in ("euclidean", "precomputed"):
             raise InputError(f"--metric must be euclidean or precomputed; got {self.metric!r}.")
-        if self.measure not in _MEASURES:
-            known = ", ".join(_MEASURES)
+        if self.measure not in MEASURES:
+            known = ", ".join(MEASURES)
             raise InputError(f"--measure must be one of {known}; got {self.measure!r}.")
         if self.by_stage and (self.hold_preparation or self.by_distance):
             raise InputError("--by-stage needs a preparation that is found again.")
@@ -136,22 +133,12 @@ class AuditOptions:
 
 @dataclass(frozen=True)
 class _Measured:
-    """Rows that are measured, and how each fit prepares them.
+    """Rows that are measured, and how each fit prepares them."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n, n_columns), or (n, n) of distances
-        Prepared once, as a whole.
-    n_rows : int
-        Rows of the table.
-    preparation : dict or None
-    prepare : callable or None
-        Turns a clusterer into one that prepares the rows of every fit; None holds the preparation.
-    """
-
-    rows: "NDArray[np.float64]"
-    n_rows: int
+    rows: "NDArray[np.float64]"  # prepared as a whole, or distances
+    n_rows: int  # of the table
     preparation: dict[str, Any] | None = None
+    # Turns a clusterer into one that prepares the rows of every fit; None holds the preparation.
     prepare: Callable[[Any], Any] | None = None
 
 
@@ -202,13 +189,9 @@ def audit(
 
 
 def _read(
-    data: str,
-    read: ReadOptions,
-    column: ColumnOptions,
-    asked: AuditOptions,
-    seed: int,
+    data: str, read: ReadOptions, column: ColumnOptions, asked: AuditOptions, seed: int,
     console: Console,
-) -> _Measured:
+) -> _Measured:  # fmt: skip
     """Read the rows that are measured, or the distances between them."""
     most = None if asked.full else asked.sample or SAMPLE_ROWS
     if asked.by_distance:

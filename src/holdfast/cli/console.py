@@ -18,12 +18,6 @@ from holdfast.tables.errors import show_name
 if TYPE_CHECKING:
     from holdfast.cli.options import DisplayOptions
 
-__all__ = [
-    "BUDGET_BINDS", "FAILURE", "FORMAT", "INTERRUPTED", "PIPE_CLOSED", "TERMINATED", "WRONG_INPUT",
-    "BindingBudget", "Console", "IncompleteResult", "InputError", "describe_error", "input_errors",
-    "name_options", "printable", "silence_broken_pipes",
-]  # fmt: skip
-
 FORMAT = 1
 """Version of the shape of all JSON output; see docs/command_line.md."""
 
@@ -49,16 +43,7 @@ _WORDS = {
 
 
 class Console:
-    """What a command prints, and where.
-
-    Parameters
-    ----------
-    command : str
-        Its name, for JSON.
-    display : DisplayOptions
-    table_on_stdout : bool, default=False
-        Whether a table of results goes to standard output, so that summaries must not.
-    """
+    """What a command prints, and where; summaries do not go to a standard output with a table."""
 
     def __init__(
         self, command: str, display: "DisplayOptions", table_on_stdout: bool = False
@@ -89,10 +74,7 @@ class Console:
     def progress(self, what: str) -> Iterator[ProgressOption]:
         """Show progress while work is done: on a terminal only, after two seconds.
 
-        Yields
-        ------
-        Listener or False
-            To be handed to the work as `progress`. Until it is called, a spinner turns.
+        Yields what the work takes as `progress`. Until it is called, a spinner turns.
         """
         if self.display.quiet or not sys.stderr.isatty():
             yield False
@@ -191,24 +173,15 @@ class _Bar:
             TimeElapsedColumn(),
         )
         screen = Screen(file=sys.stderr)
-        with Progress(
-            *columns,
-            console=screen,
-            transient=True,
-            auto_refresh=False,  # this thread draws; a second one is not needed
-            redirect_stdout=False,
-            redirect_stderr=False,
-        ) as progress:
+        how: dict[str, Any] = {"redirect_stdout": False, "redirect_stderr": False}
+        how["auto_refresh"] = False  # this thread draws; a second one is not needed
+        with Progress(*columns, console=screen, transient=True, **how) as progress:
             task = progress.add_task(self._what, total=None, left="")
             while True:
                 progress.update(
-                    task,
-                    description=self._what,
-                    completed=self._done,
-                    total=self._total,
-                    left=self._describe_left(),
-                    refresh=True,
-                )
+                    task, description=self._what, completed=self._done, total=self._total,
+                    left=self._describe_left(), refresh=True,
+                )  # fmt: skip
                 if self._over.wait(_TICK_SECONDS):
                     return
 

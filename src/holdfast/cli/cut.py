@@ -14,19 +14,11 @@ from holdfast.cli.options import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from holdfast.estimator import HierarchicalKMedian
-    from holdfast.hierarchy import Hierarchy
     from holdfast.tables.dataset import Dataset
     from holdfast.tables.read import DataTable
-
-__all__ = [
-    "EXAMPLES", "append_labels", "cut", "describe_costs", "describe_cuts", "describe_profile",
-    "name_labels", "show_labels",
-]  # fmt: skip
 
 EXAMPLES = (
     "holdfast cut wine.holdfast --clusters 12 --out twelve.csv",
@@ -44,11 +36,10 @@ def cut(
     """Cut a fitted hierarchy into any number of clusters, without fitting again."""
     import pyarrow as pa
 
-    from holdfast.tables.write import TABLE_ENDINGS, build_label_table, check_outputs
+    from holdfast.tables.write import build_label_table
 
-    console = Console("cut", display, table_on_stdout=output.out == "-" and not display.json)
     ks = parse_counts(clusters)
-    check_outputs({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(model,))
+    console = output.open("cut", display, (model,))
     fitted = load_model(model)
     check_cuts(fitted, ks, model)
     hierarchy, source = fitted.hierarchy_, table_of(fitted)
@@ -56,7 +47,7 @@ def cut(
         None if source.ids is None else source.id_name,
         None if source.ids is None else pa.array(source.ids),
         source.used,
-        {k: name_labels(hierarchy, k, hierarchy.cut(k)) for k in ks},
+        {k: hierarchy.names(k)[hierarchy.cut(k)] for k in ks},
         hierarchy.center_indices,
     )
     cuts = describe_cuts(fitted, ks, table.column(0).to_numpy()[source.used])
@@ -64,23 +55,10 @@ def cut(
     show_labels(console, record, table, output.out, {})
 
 
-def name_labels(hierarchy: "Hierarchy", k: int, labels: "NDArray[np.int32]") -> Any:
-    """Return the lasting names of labels; after a fit, these are the labels."""
-    return hierarchy.names(k)[labels]
-
-
 def describe_cuts(
     model: "HierarchicalKMedian", ks: tuple[int, ...], ids: Any
 ) -> list[dict[str, Any]]:
-    """List for each k its k-median cost, and the size and center of each cluster.
-
-    Parameters
-    ----------
-    model : HierarchicalKMedian
-    ks : tuple of int
-    ids : ndarray of shape (n_rows,)
-        Of the rows of the hierarchy.
-    """
+    """List for each k its cost, and the sizes and centers of its clusters; `ids` are those of rows."""
     hierarchy, costs = model.hierarchy_, describe_costs(model, ks)
     centers = ids[hierarchy.center_indices[: max(ks)]].tolist()
     return [
@@ -125,11 +103,8 @@ def append_labels(table: "DataTable", labels: "pa.Table") -> "pa.Table":
 def describe_profile(dataset: "Dataset", labels: Any, k: int) -> dict[str, Any]:
     """Describe the clusters in the units of the table, columns that differ most first.
 
-    Returns
-    -------
-    dict
-        `k`; `dates`, the names of columns whose means are seconds since 1970; `means` of numbers by column, with a list over clusters; `levels` of categories by
-        column, with the fractions of each level.
+    `dates` are columns whose means are seconds since 1970; `means` has a list over clusters for each
+    column of numbers, `levels` the fractions of each level for each column of categories.
     """
     import numpy as np
 
@@ -165,18 +140,9 @@ def show_labels(
     out: str,
     others: dict[str, str | None],
 ) -> None:
-    """Write labels, then print a summary of them, or JSON.
+    """Write a table of labels, then print a summary of its cuts, or JSON.
 
-    Parameters
-    ----------
-    console : Console
-    record : dict
-        What JSON holds besides files and rows. Its "cuts" make the summary.
-    table : pyarrow.Table
-        From `build_label_table`.
-    out : str
-    others : dict of str to path or None
-        Other files that were written.
+    `record` is what JSON holds besides files and rows; `others` are other files that were written.
     """
     from holdfast.tables.write import write_table
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from holdfast.cli.options import DemoData, DisplayOptions, Force
     from holdfast.report import Report
 
-__all__ = ["EXAMPLES", "demo", "main"]
-
 EXAMPLES = ("holdfast demo --data wine.csv",)
 
 N_CUTS = 10

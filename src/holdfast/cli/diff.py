@@ -23,22 +23,12 @@ if TYPE_CHECKING:
     from holdfast.hierarchy import Hierarchy
     from holdfast.stability.match import ClusterChange, CutDifference, LabeledRows
 
-__all__ = ["EXAMPLES", "compare_models", "diff", "show_differences"]
-
 EXAMPLES = ("holdfast diff wine.holdfast new.holdfast --clusters 4",)
 
-_HEADER = (
-    "k",
-    "before",
-    "after",
-    "event",
-    "size before",
-    "size after",
-    "kept",
-    "left",
-    "joined",
-    "removed",
-)
+_COLUMNS = (
+    "before", "after", "event", "size_before", "size_after", "kept", "left", "joined", "removed",
+    "added",
+)  # fmt: skip
 
 
 def diff(
@@ -238,25 +228,16 @@ def show_differences(
         for line in _describe_difference(k, found):
             console.show_line(line)
     rows = [
-        (str(k), *(_cell(value) for value in _values(change)))
+        (
+            str(k),
+            *(_cell(getattr(change, name)) for name in _COLUMNS),
+            "stays" if change.same_center else "other",
+        )
         for k, found in differences.items()
         for change in found.clusters
     ]
-    console.show_table((*_HEADER, "added", "center"), rows)
-
-
-def _values(change: "ClusterChange") -> list[Any]:
-    center = "stays" if change.same_center else "other"
-    counts = [change.size_before, change.size_after, change.kept, change.left, change.joined]
-    return [
-        change.before,
-        change.after,
-        change.event,
-        *counts,
-        change.removed,
-        change.added,
-        center,
-    ]
+    header = (name.replace("_", " ") for name in _COLUMNS)
+    console.show_table(("k", *header, "center"), rows)
 
 
 def _cell(value: Any) -> str:

@@ -11,8 +11,6 @@ from holdfast.cli.options import (
     parse_counts,
 )
 
-__all__ = ["EXAMPLES", "explain"]
-
 EXAMPLES = (
     "holdfast explain wine.holdfast",
     "holdfast explain wine.holdfast --clusters 4 --row 17",

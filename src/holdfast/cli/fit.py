@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.tables.dataset import Dataset
 
-__all__ = ["EXAMPLES", "fit"]
-
 EXAMPLES = (
     "holdfast fit wine.csv --clusters 4",
     "holdfast fit wine.csv -k 4,8,16 --out labels.csv --model wine.holdfast",
@@ -114,16 +112,9 @@ def fit(
     values are filled and marked. The column center_from marks centers: a row is the center of its
     cluster in every cut with at least that many clusters.
     """
-    from holdfast.tables.write import TABLE_ENDINGS, check_outputs
-
-    console = Console("fit", display, table_on_stdout=output.out == "-" and not display.json)
-    outputs: dict[str, tuple[str | None, tuple[str, ...]]] = {
-        "--out": (output.out, TABLE_ENDINGS),
-        "--model": (save.model, ()),
-        "--linkage": (save.linkage, (".npy",)),
-    }
     inputs = (data,) if save.like is None else (data, save.like)
-    check_outputs(outputs, force=output.force, inputs=inputs)
+    others = {"--model": (save.model, ()), "--linkage": (save.linkage, (".npy",))}
+    console = output.open("fit", display, inputs, others)
     like = None if save.like is None else _load_like(save.like, column)
     chosen = given.settle(like, console)
     ks = parse_counts(str(chosen.clusters))
@@ -236,12 +227,9 @@ def _write(
         table = append_labels(dataset.table, table)
     if save.model is not None:
         with console.progress(f"writing {save.model}"):
+            ids = None if dataset.ids is None else dataset.ids.to_numpy()
             estimator.table_ = TableRecord(
-                dataset.preparation,
-                dataset.id_name,
-                None if dataset.ids is None else dataset.ids.to_numpy(),
-                dataset.used,
-                ks,
+                dataset.preparation, dataset.id_name, ids, dataset.used, ks
             )
             save_model(estimator, save.model, include_rows=not save.no_rows)
     if save.linkage is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli.console import BindingBudget, Console, InputError, input_errors
-from holdfast.cli.cut import describe_costs, name_labels, show_labels
+from holdfast.cli.cut import describe_costs, show_labels
 from holdfast.cli.inputs import (
     hold_model,
     load_model,
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.lineage import Lineage
     from holdfast.tables.dataset import Dataset
-
-__all__ = ["EXAMPLES", "follow"]
 
 EXAMPLES = (
     "holdfast follow wine.holdfast wine.csv --budget 5% --out followed.csv",
@@ -314,7 +312,7 @@ def _show(
     from holdfast.tables.write import build_label_table
 
     hierarchy, report = today.hierarchy_, today.follow_
-    names = {k: name_labels(hierarchy, k, hierarchy.cut(k)) for k in report.levels}
+    names = {k: hierarchy.names(k)[hierarchy.cut(k)] for k in report.levels}
     table = build_label_table(
         dataset.id_name, dataset.ids, dataset.used, names, hierarchy.center_indices
     )

@@ -20,23 +20,11 @@ if TYPE_CHECKING:
     from holdfast.tables.read import DataTable
     from holdfast.tables.summary import Treatment
 
-__all__ = [
-    "check_cuts", "choose_id", "hold_model", "limit_counts", "load_model", "prepare_as", "read_dataset", "read_distances", "read_file",
-    "save_model", "show_preparation", "table_of",
-]  # fmt: skip
-
 _MOST_TREATMENTS = 40
 
 
 def load_model(path: str, *, rows_for: str = "") -> "HierarchicalKMedian":
-    """Read a model that ``fit --model`` or Python saved.
-
-    Parameters
-    ----------
-    path : str
-    rows_for : str, default=""
-        What the rows of the model are needed for, such as "updated"; "" where they are not.
-    """
+    """Read a model that was saved; `rows_for` says what its rows are needed for, if they are."""
     from holdfast import load
     from holdfast.tables.errors import describe_reason
 
@@ -73,10 +61,7 @@ def save_model(model: "HierarchicalKMedian", path: str, *, include_rows: bool = 
 def hold_model(path: str, console: Console, *, replaced: bool) -> Iterator[Callable[[], None]]:
     """Make other commands that replace this model wait, if it is to be replaced.
 
-    Yields
-    ------
-    callable
-        To be called before the model is written: refuses if it was replaced all the same.
+    Yields a function to call before the model is written: it refuses if it was replaced all the same.
     """
 
     def wait() -> None:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from holdfast.lineage import Lineage
 
-__all__ = ["EXAMPLES", "lineage", "open_lineage"]
-
 EXAMPLES = (
     "holdfast lineage wine.lineage",
     "holdfast lineage wine.lineage --cluster 0",
@@ -106,9 +104,8 @@ def _ask(
         except IndexError as error:
             raise InputError(str(error)) from None
     found = series.levels(fresh=fresh)
-    return "fresh" if fresh else "levels", found if level is None else found[
-        found["level"] == level
-    ]
+    found = found if level is None else found[found["level"] == level]
+    return "fresh" if fresh else "levels", found
 
 
 def _draw(series: "Lineage", level: int | None, path: str) -> bytes:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli.console import Console, InputError, input_errors
+from holdfast.cli.cut import show_labels
 from holdfast.cli.inputs import read_file
 from holdfast.cli.options import (
     DisplayOptions,
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from holdfast.tables.read import DataTable
-
-__all__ = ["EXAMPLES", "match"]
 
 EXAMPLES = (
     "holdfast fit wine.csv -k 4 --seed 1 --quiet --out today.csv",
@@ -56,10 +55,7 @@ def match(
     without a partner gets a name that OLD does not have. The output is NEW with its labels renamed.
     The summary shows how many of the rows in both tables changed cluster.
     """
-    from holdfast.tables.write import TABLE_ENDINGS, check_outputs
-
-    console = Console("match", display, table_on_stdout=output.out == "-" and not display.json)
-    check_outputs({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(old, new))
+    console = output.open("match", display, (old, new))
     if old == new == "-":
         raise InputError("only one of the two tables can be standard input.")
     before, after = (read_file(path, read, console, exact=(id,)) for path in (old, new))
@@ -223,14 +219,8 @@ def _summarise(
 
 
 def _show(summaries: list[dict[str, Any]], renamed: "pa.Table", out: str, console: Console) -> None:
-    from holdfast.tables.write import write_table
-
-    if out != "-" or not console.display.json:
-        write_table(out, renamed)
+    show_labels(console, {"columns": summaries}, renamed, out, {})
     if console.display.json:
-        rows = {"rows": renamed.to_pydict()} if out == "-" else {}
-        files = {"out": None if out == "-" else out}
-        console.show_json({"columns": summaries, "files": files, **rows})
         return
     counts = ("n_common", "n_removed", "n_new", "n_moved")
     clusters = ("clusters_removed", "clusters_new")
@@ -243,5 +233,3 @@ def _show(summaries: list[dict[str, Any]], renamed: "pa.Table", out: str, consol
             for s in summaries
         ],
     )
-    if out != "-":
-        console.notice(f"wrote {out}")

@@ -7,21 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from holdfast.cli.console import InputError
+from holdfast.cli.console import Console, InputError
 
 if TYPE_CHECKING:
     from holdfast.tables.columns import ColumnChoice
     from holdfast.tables.preparation import Missing
     from holdfast.tables.read import TextFormat
-
-__all__ = [
-    "CLUSTERS", "COLUMNS", "DELETE", "EPSILON", "ID", "METHOD", "METRIC", "OUTPUT", "SEED",
-    "Append", "Chunked", "Clusters", "ColumnOptions", "DataFile", "DemoData", "DisplayOptions",
-    "Epsilon", "Force", "Full", "Jobs", "MeasureOptions", "MethodOption", "ModelFile",
-    "OutputOptions", "ReadOptions", "ReportMeasureOptions", "Seed", "Weights", "check_counts",
-    "check_method", "check_seed", "option", "parse_amounts", "parse_counts", "parse_epsilon",
-    "parse_fraction", "parse_names",
-]  # fmt: skip
 
 METHODS = ("means", "medoids", "tree")
 _METRICS = ("euclidean", "manhattan", "cosine")
@@ -270,6 +261,20 @@ class OutputOptions:
         OUTPUT,
     )
     force: Force = False
+
+    def open(
+        self,
+        command: str,
+        display: "DisplayOptions",
+        inputs: tuple[str, ...],
+        others: "dict[str, tuple[str | None, tuple[str, ...]]] | None" = None,
+    ) -> Console:
+        """Refuse files that could not be written; return what the command prints to."""
+        from holdfast.tables.write import TABLE_ENDINGS, check_outputs
+
+        outputs = {"--out": (self.out, TABLE_ENDINGS), **(others or {})}
+        check_outputs(outputs, force=self.force, inputs=inputs)
+        return Console(command, display, table_on_stdout=self.out == "-" and not display.json)
 
 
 @dataclass(frozen=True)

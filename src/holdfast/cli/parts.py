@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.cli.console import Console, InputError, input_errors
-from holdfast.cli.cut import append_labels, name_labels
+from holdfast.cli.cut import append_labels
 from holdfast.cli.inputs import limit_counts, save_model, show_preparation, table_of
 from holdfast.cli.options import COLUMNS, OUTPUT, ColumnOptions, ReadOptions, option
 from holdfast.tables.errors import ignore
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from holdfast.tables.dataset import Dataset
     from holdfast.tables.preparation import Preparation
     from holdfast.tables.read import DataTable, TextFormat
-
-__all__ = ["FitJob", "Parts", "SaveOptions", "fit_parts", "show_parts"]
 
 
 @dataclass(frozen=True)
@@ -58,30 +56,16 @@ class FitJob:
 
 @dataclass(frozen=True)
 class Parts:
-    """A file that is read in parts, each prepared as for the fit.
-
-    Attributes
-    ----------
-    path : str
-    text : TextFormat
-    kinds : dict of str to str
-        The kinds of its columns, which no part could tell alone.
-    keep_written : bool
-        Whether labels are appended to the columns as they are written.
-    preparation : Preparation or None
-    id, weights : str or None
-    columns : tuple of str or None
-        The columns to read; None reads all.
-    """
+    """A file that is read in parts, each prepared as for the fit."""
 
     path: str
     text: "TextFormat"
-    kinds: dict[str, str]
-    keep_written: bool
+    kinds: dict[str, str]  # of its columns, which no part could tell alone
+    keep_written: bool  # whether labels are appended to the columns as they are written
     preparation: "Preparation | None" = None
     id: str | None = None
     weights: str | None = None
-    columns: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None  # to read; None reads all
 
     @classmethod
     def of(
@@ -144,7 +128,7 @@ class Parts:
                 counts["n_rows"] += part.used.size
                 counts["n_used"] += part.rows.shape[0]
                 labels = {
-                    k: name_labels(hierarchy, k, locator.finest(part.rows))
+                    k: hierarchy.names(k)[locator.finest(part.rows)]
                     for k, locator in locators.items()
                 }
                 found = build_label_table(

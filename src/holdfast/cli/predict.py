@@ -4,8 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast._machine.progress import ProgressOption
-from holdfast.cli.console import Console
-from holdfast.cli.cut import append_labels, name_labels, show_labels
+from holdfast.cli.cut import append_labels, show_labels
 from holdfast.cli.inputs import (
     check_cuts,
     choose_id,
@@ -36,12 +35,6 @@ if TYPE_CHECKING:
     from holdfast.hierarchy import Hierarchy
     from holdfast.tables.dataset import Dataset
 
-__all__ = [
-    "EXAMPLES",
-    "predict",
-    "predict_cuts",
-]
-
 EXAMPLES = (
     "holdfast predict wine.holdfast wine.csv --out predicted.csv",
     "tail -n 5 wine.csv | holdfast predict wine.holdfast - --no-header -k 4",
@@ -68,11 +61,10 @@ def predict(
     Columns are found by name, in any order (by position in files without names), and prepared as
     they were for the fit.
     """
-    from holdfast.tables.write import TABLE_ENDINGS, build_label_table, check_outputs
+    from holdfast.tables.write import build_label_table
 
-    console = Console("predict", display, table_on_stdout=output.out == "-" and not display.json)
     asked = None if clusters is None else parse_counts(clusters)
-    check_outputs({"--out": (output.out, TABLE_ENDINGS)}, force=output.force, inputs=(model, data))
+    console = output.open("predict", display, (model, data))
     fitted = load_model(model)
     source = table_of(fitted)
     ks = source.cuts if asked is None else asked
@@ -89,7 +81,7 @@ def predict(
     with console.progress(f"labeling {dataset.rows.shape[0]:,} rows") as progress:
         labels = predict_cuts(fitted.hierarchy_, dataset.rows, ks, progress)
     _keep_fitted(fitted, dataset, labels)
-    names = {k: name_labels(fitted.hierarchy_, k, found) for k, found in labels.items()}
+    names = {k: fitted.hierarchy_.names(k)[found] for k, found in labels.items()}
     result = build_label_table(dataset.id_name, dataset.ids, dataset.used, names)
     if append:
         result = append_labels(dataset.table, result)

@@ -24,13 +24,11 @@ from holdfast.cli.options import (
     parse_epsilon,
     parse_names,
 )
-from holdfast.clusterers.registry import METHODS
+from holdfast.clusterers import METHODS
 
 if TYPE_CHECKING:
     from holdfast.report import Report
     from holdfast.tables.dataset import Dataset
-
-__all__ = ["EXAMPLES", "report"]
 
 _MOST_NAMES = 40
 

@@ -8,8 +8,6 @@ from holdfast.cli.options import (
     parse_names,
 )
 
-__all__ = ["EXAMPLES", "reproduce"]
-
 EXAMPLES = ("holdfast reproduce --quick --panels datasets --out results",)
 
 

@@ -23,8 +23,6 @@ from holdfast.cli.options import (
 if TYPE_CHECKING:
     from holdfast.stability import EpsilonSearch
 
-__all__ = ["EXAMPLES", "tune"]
-
 EXAMPLES = (
     "holdfast tune wine.csv --clusters 4 --target-moved 10% --trials 5",
     "holdfast tune wine.csv -k 4 --max-cost-ratio 1.2 --trials 3 --json",
@@ -86,14 +84,13 @@ def tune(
 
 
 def _show(search: "EpsilonSearch", k: int, delete: str, method: str, console: Console) -> None:
+    curve = {
+        "epsilon": search.epsilons, "moved_fraction": search.sensitivity,
+        "standard_error": search.standard_error, "cost": search.cost,
+        "cost_ratio": search.cost_ratio,
+    }  # fmt: skip
     points = [
-        {
-            "epsilon": float(search.epsilons[i]),
-            "moved_fraction": float(search.sensitivity[i]),
-            "standard_error": float(search.standard_error[i]),
-            "cost": float(search.cost[i]),
-            "cost_ratio": float(search.cost_ratio[i]),
-        }
+        {name: float(values[i]) for name, values in curve.items()}
         for i in range(search.epsilons.size)
     ]
     if console.display.json:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.tables.dataset import Dataset
 
-__all__ = ["EXAMPLES", "update"]
-
 EXAMPLES = (
     "head wine.csv | holdfast update wine.holdfast --remove - --to new.holdfast",
     "head wine.csv | holdfast update new.holdfast --add -",

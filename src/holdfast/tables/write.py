@@ -5,7 +5,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -100,7 +100,7 @@ def build_label_table(
     id_name: str | None,
     ids: "pa.ChunkedArray | pa.Array | None",
     used: NDArray[np.bool_],
-    labels: dict[int, NDArray[np.int32]],
+    labels: Mapping[int, NDArray[np.integer[Any]]],
     center_indices: NDArray[np.int64] | None = None,
     first_row: int = 0,
 ) -> "pa.Table":
@@ -114,7 +114,7 @@ def build_label_table(
         None numbers the rows from `first_row` on.
     used : ndarray of shape (n_rows,), dtype bool
         Rows that have labels.
-    labels : dict of int to ndarray of shape (n_used,), dtype int32
+    labels : mapping of int to ndarray of shape (n_used,), dtype int32 or int64
         For each k.
     center_indices : ndarray of shape (n_centers,), dtype int64, default=None
         Among the used rows; None leaves the mark out.
@@ -125,7 +125,7 @@ def build_label_table(
     name = id_name or "row"
     numbers = first_row + np.arange(used.size)
     columns: dict[str, Any] = {name: pa.array(numbers) if ids is None else ids}
-    added: dict[str, NDArray[np.int32]] = {f"cluster_{k}": label for k, label in labels.items()}
+    added = {f"cluster_{k}": label for k, label in labels.items()}
     if center_indices is not None:
         first = np.full(np.count_nonzero(used), -1, dtype=np.int32)
         most = max(labels)
