@@ -20,8 +20,8 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 
 from holdfast import HierarchicalKMedian, clusterers, match_labels
+from holdfast.clusterers import METHODS as REGISTRY
 from holdfast.clusterers.adapt import Clusterer
-from holdfast.clusterers.registry import METHODS as REGISTRY
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.integer]

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from holdfast import HierarchicalKMedian, clusterers
+from holdfast.clusterers import METHODS as REGISTRY
 from holdfast.clusterers.adapt import Clusterer, Cuttable, KMedianClusterer
-from holdfast.clusterers.registry import METHODS as REGISTRY
 
 HOLDFAST = ("means", "medoids", "tree")
 Labels = NDArray[np.integer]

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import seed_from
 from holdfast.centers import choose_centers
+from holdfast.clusterers import METHODS as REGISTRY
 from holdfast.clusterers import Clusterer, as_clusterer
 from holdfast.clusterers.adapt import Rows
-from holdfast.clusterers.registry import METHODS as REGISTRY
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.grid import collect_cells, place_grid
 from holdfast.hierarchy import Hierarchy, build_hierarchy

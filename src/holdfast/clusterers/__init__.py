@@ -2,16 +2,20 @@
 
 Data flow: a method's name -> `METHODS` -> `Clusterer`; anything else that clusters (an estimator of
 this library or of scikit-learn, an object, a function) -> `as_clusterer` -> `Clusterer`.
-`holdfast.stability` knows nothing but the protocol.
+`holdfast.stability` knows nothing but the protocol. The command line, the report, the experiments
+and the benchmarks take names and titles from `METHODS`. Importing this package loads nothing else;
+building a method imports what it needs.
 
 Invariants: `fit` never changes the object it was made from, and the result depends on the rows and
 the seed only. Cuts of linkages have exactly k clusters, with or without ties.
 """
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-
-from holdfast.clusterers.registry import METHODS, Method
 
 if TYPE_CHECKING:
     from holdfast.clusterers.adapt import Clusterer, Cuttable, as_clusterer, clnss
@@ -60,3 +64,82 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+@dataclass(frozen=True)
+class Method:
+    """A clustering method with its default parameters.
+
+    Attributes
+    ----------
+    name : str
+        The name in Python, on the command line and in files.
+    title : str
+        The name in tables, figures and pages.
+    build : callable
+        ``build()`` returns the `Clusterer`.
+    quadratic : bool
+        Whether the method stores a distance for every pair of rows.
+    by_distance : callable or None
+        Returns the `Clusterer` of precomputed distances; None if the method needs columns.
+    """
+
+    name: str
+    title: str
+    build: "Callable[[], Clusterer]"
+    quadratic: bool = False
+    by_distance: "Callable[[], Clusterer] | None" = None
+
+
+def _holdfast(name: str, title: str, **parameters: Any) -> Method:
+    def build(**more: Any) -> "Clusterer":
+        from holdfast.clusterers.adapt import as_clusterer
+        from holdfast.estimator import HierarchicalKMedian
+
+        return as_clusterer(HierarchicalKMedian(1, **parameters, **more), name=title)
+
+    by_distance = partial(build, metric="precomputed") if name == "medoids" else None
+    return Method(name, title, build, by_distance=by_distance)
+
+
+def _linkage(name: str, title: str, *, quadratic: bool = False) -> Method:
+    def build(precomputed: bool = False) -> "Clusterer":
+        from holdfast.clusterers.peers import LinkageClusterer
+
+        return LinkageClusterer(name, precomputed=precomputed)
+
+    by_distance = None if name == "ward" else partial(build, precomputed=True)
+    return Method(name, title, build, quadratic, by_distance)
+
+
+def _of_sklearn(name: str, title: str) -> Method:
+    def build() -> "Clusterer":
+        from holdfast.clusterers import peers
+
+        clusterer: Clusterer = getattr(peers, name)()
+        return clusterer
+
+    return Method(name, title, build)
+
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        method.name: method
+        for method in (
+            _holdfast("means", "holdfast means", method="means"),
+            _holdfast("medoids", "holdfast medoids", method="medoids"),
+            _holdfast("tree", "holdfast tree", method="tree"),
+            _holdfast("clnss", "CLNSS", method="tree", epsilon=0),
+            _linkage("ward", "Ward linkage"),
+            _linkage("average", "average linkage", quadratic=True),
+            _linkage("complete", "complete linkage", quadratic=True),
+            _linkage("single", "single linkage"),
+            _of_sklearn("bisecting_kmeans", "bisecting k-means"),
+            _of_sklearn("kmeans", "k-means"),
+            _of_sklearn("minibatch_kmeans", "mini-batch k-means"),
+            _of_sklearn("birch", "BIRCH"),
+            _of_sklearn("hdbscan", "HDBSCAN"),
+        )
+    }
+)
+"""All methods by name."""

@@ -14,9 +14,6 @@ from sklearn.base import clone
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
 
-__all__ = ["Clusterer", "Cuttable", "EstimatorClusterer", "FunctionClusterer", "KMedianClusterer"]
-__all__ += ["ObjectClusterer", "Rows", "adapt_estimator", "as_clusterer", "clnss", "fresh_copy"]
-
 _PLAIN = (str, int, float, bool, type(None))
 
 Rows = NDArray[Any]

@@ -26,8 +26,6 @@ from holdfast.clusterers.adapt import (
 from holdfast.parameters import check_distances
 from holdfast.rows.ids import identify_rows
 
-__all__ = ["SelectingClusterer", "as_selectable", "check_rows", "hold_stages", "is_pairwise"]
-
 
 @dataclass(frozen=True, eq=False)
 class SelectingClusterer:

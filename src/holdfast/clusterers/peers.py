@@ -15,21 +15,6 @@ from scipy.spatial.distance import squareform
 
 from holdfast.clusterers.adapt import EstimatorClusterer, Rows, adapt_estimator
 
-__all__ = [
-    "LinkageClusterer",
-    "Merges",
-    "average_linkage",
-    "birch",
-    "bisecting_kmeans",
-    "complete_linkage",
-    "cut_linkage",
-    "hdbscan",
-    "kmeans",
-    "minibatch_kmeans",
-    "single_linkage",
-    "ward_linkage",
-]
-
 Backend = Literal["auto", "scipy", "fastcluster"]
 
 _IN_LINEAR_MEMORY = ("single", "ward")  # fastcluster needs no distance matrix for these
@@ -101,8 +86,8 @@ class LinkageClusterer:
         )
 
 
-def cut_linkage(merges: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Cut a linkage matrix into exactly k clusters: all merges but the last k - 1.
+def cut_linkage(merges: NDArray[np.float64], n_clusters: int) -> NDArray[np.int64]:
+    """Cut a linkage matrix into exactly `n_clusters` clusters: all merges but the last ones.
 
     Unlike ``fcluster(Z, k, "maxclust")``, which cuts at a height, this gives k clusters even if
     heights tie. O(n log n) time.
@@ -111,18 +96,20 @@ def cut_linkage(merges: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     ----------
     merges : ndarray of shape (n_rows - 1, 4), dtype float64
         A linkage matrix in SciPy's format.
-    k : int
+    n_clusters : int
         From 1 to the number of rows.
 
     Returns
     -------
     ndarray of shape (n_rows,), dtype int64
-        Labels 0 .. k - 1, none of them empty.
+        Labels from 0, none of them empty.
     """
     n_rows = merges.shape[0] + 1
-    if not 1 <= k <= n_rows:
-        raise ValueError(f"k must be from 1 to {n_rows}, the number of rows; got {k}.")
-    n_merges = n_rows - k
+    if not 1 <= n_clusters <= n_rows:
+        raise ValueError(
+            f"n_clusters must be from 1 to {n_rows}, the number of rows; got {n_clusters}."
+        )
+    n_merges = n_rows - n_clusters
     parent = np.arange(n_rows + n_merges)
     parent[merges[:n_merges, :2].astype(np.int64)] = np.arange(n_rows, n_rows + n_merges)[:, None]
     while True:  # each pass doubles the length of the steps towards the root
@@ -156,29 +143,17 @@ def ward_linkage(backend: Backend = "auto") -> LinkageClusterer:
 
 def kmeans(**parameters: Any) -> EstimatorClusterer:
     """Lloyd's k-means; `parameters` are those of `sklearn.cluster.KMeans`."""
-    from sklearn.cluster import KMeans
-
-    return adapt_estimator(KMeans(**parameters), "k-means")
+    return _of_sklearn("KMeans", "k-means", parameters)
 
 
 def minibatch_kmeans(**parameters: Any) -> EstimatorClusterer:
-    """k-means on random batches of rows, for large data.
-
-    `parameters` are those of `sklearn.cluster.MiniBatchKMeans`.
-    """
-    from sklearn.cluster import MiniBatchKMeans
-
-    return adapt_estimator(MiniBatchKMeans(**parameters), "mini-batch k-means")
+    """k-means on random batches of rows; parameters of `sklearn.cluster.MiniBatchKMeans`."""
+    return _of_sklearn("MiniBatchKMeans", "mini-batch k-means", parameters)
 
 
 def bisecting_kmeans(**parameters: Any) -> EstimatorClusterer:
-    """Bisecting k-means, fitted once per k.
-
-    `parameters` are those of `sklearn.cluster.BisectingKMeans`.
-    """
-    from sklearn.cluster import BisectingKMeans
-
-    return adapt_estimator(BisectingKMeans(**parameters), "bisecting k-means")
+    """Bisecting k-means, fitted once per k; parameters of `sklearn.cluster.BisectingKMeans`."""
+    return _of_sklearn("BisectingKMeans", "bisecting k-means", parameters)
 
 
 def birch(**parameters: Any) -> EstimatorClusterer:
@@ -186,9 +161,7 @@ def birch(**parameters: Any) -> EstimatorClusterer:
 
     Gives fewer than k clusters if its `threshold` leaves fewer subclusters.
     """
-    from sklearn.cluster import Birch
-
-    return adapt_estimator(Birch(**parameters), "BIRCH")
+    return _of_sklearn("Birch", "BIRCH", parameters)
 
 
 def hdbscan(**parameters: Any) -> EstimatorClusterer:
@@ -196,6 +169,9 @@ def hdbscan(**parameters: Any) -> EstimatorClusterer:
 
     `parameters` are those of `sklearn.cluster.HDBSCAN`.
     """
-    from sklearn.cluster import HDBSCAN
+    return _of_sklearn("HDBSCAN", "HDBSCAN", {"copy": True, **parameters})
 
-    return adapt_estimator(HDBSCAN(**{"copy": True, **parameters}), "HDBSCAN")
+
+def _of_sklearn(name: str, title: str, parameters: dict[str, Any]) -> EstimatorClusterer:
+    estimator = getattr(import_module("sklearn.cluster"), name)(**parameters)
+    return adapt_estimator(estimator, title)

@@ -160,24 +160,24 @@ class Hierarchy:
         return hierarchy_html(self)
 
     @unwrap_interrupts()
-    def cut(self, k: int) -> NDArray[np.int32]:
-        """Return the labels of the partition into k clusters.
+    def cut(self, n_clusters: int) -> NDArray[np.int32]:
+        """Return the labels of the partition into `n_clusters` clusters.
 
         Parameters
         ----------
-        k : int
+        n_clusters : int
             From 1 to `n_centers`.
 
         Returns
         -------
         ndarray of shape (n_rows,), dtype int32
-            Labels 0 .. k - 1. No cluster is empty. Label t is the cluster of center t.
+            Labels from 0. No cluster is empty. Label t is the cluster of center t.
         """
-        part = self.down_to(self._check(k))
-        return part._ancestors(k)[part.finest]
+        part = self.down_to(self._check(n_clusters))
+        return part._ancestors(n_clusters)[part.finest]
 
-    def names(self, k: int) -> NDArray[np.int64]:
-        """Return the lasting name of each label of ``cut(k)``.
+    def names(self, n_clusters: int) -> NDArray[np.int64]:
+        """Return the lasting name of each label of ``cut(n_clusters)``.
 
         After a fit, names are labels. A hierarchy that follows another one keeps the names of the
         levels that are followed, and never gives the name of a cluster that ended to another one.
@@ -185,22 +185,22 @@ class Hierarchy:
 
         Parameters
         ----------
-        k : int
+        n_clusters : int
             From 1 to `n_centers`.
 
         Returns
         -------
-        ndarray of shape (k,), dtype int64
+        ndarray of shape (n_clusters,), dtype int64
         """
-        self._check(k)
+        k = self._check(n_clusters)
         if self.naming is None:
             return np.arange(k, dtype=np.int64)
         finer = next(level for level, size in enumerate(self.naming.levels) if size >= k)
         return self.naming.names[finer][:k].copy()
 
-    def first(self, k: int) -> "Hierarchy":
-        """Return the hierarchy that stops at k clusters."""
-        if self._check(k) == self.n_centers:
+    def first(self, n_clusters: int) -> "Hierarchy":
+        """Return the hierarchy that stops at this number of clusters."""
+        if (k := self._check(n_clusters)) == self.n_centers:
             return self
         if (part := self.down_to(k)) is not self:
             return part.first(k)
@@ -219,9 +219,10 @@ class Hierarchy:
             naming,
         )
 
-    def sizes(self, k: int) -> NDArray[np.int64]:
-        """Return the number of rows in each cluster of ``cut(k)``."""
-        part = self.down_to(self._check(k))
+    def sizes(self, n_clusters: int) -> NDArray[np.int64]:
+        """Return the number of rows in each cluster of ``cut(n_clusters)``."""
+        k = self._check(n_clusters)
+        part = self.down_to(k)
         finest = np.bincount(part.finest, minlength=part.n_centers)
         counts = np.bincount(part._ancestors(k), weights=finest, minlength=k)
         return counts.astype(np.int64)
@@ -265,8 +266,8 @@ class Hierarchy:
         return draw_hierarchy(self, min(n_clusters, self.n_centers), ax)
 
     @unwrap_interrupts()
-    def predict(self, X: Any, k: int) -> NDArray[np.int32]:
-        """Predict the labels of rows in ``cut(k)``.
+    def predict(self, X: Any, n_clusters: int) -> NDArray[np.int32]:
+        """Predict the labels of rows in ``cut(n_clusters)``.
 
         The tree uses the smallest labeled cell that contains a row, and cluster 0 outside all
         cells. Means and medoids replay the nested splits.
@@ -274,16 +275,16 @@ class Hierarchy:
         Parameters
         ----------
         X : ndarray or sparse matrix of shape (n, n_features), dtype float64
-        k : int
+        n_clusters : int
             From 1 to `n_centers`.
 
         Returns
         -------
         ndarray of shape (n,), dtype int32
         """
-        part = self.down_to(self._check(k))
+        part = self.down_to(self._check(n_clusters))
         rows: Any = as_csr(X) if issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
-        ancestors, locator = part._ancestors(k), part.locator
+        ancestors, locator = part._ancestors(n_clusters), part.locator
         if rows.ndim != 2 or rows.shape[1] != locator.n_features:
             raise ValueError(
                 f"X must have {locator.n_features} columns like the rows of the fit; got an "
@@ -302,7 +303,7 @@ class Hierarchy:
 
     def _check(self, k: int) -> int:
         if not isinstance(k, Integral) or isinstance(k, bool):
-            raise TypeError(f"k must be an integer; got {k!r}.")
+            raise TypeError(f"n_clusters must be an integer; got {k!r}.")
         if not 1 <= k <= self.n_centers:
             why = "one for each row"
             if self.n_centers < self.n_rows:
@@ -310,8 +311,8 @@ class Hierarchy:
                 if self.costs[-1] > 0.0:
                     why = "limited by max_centers"
             raise ValueError(
-                f"k must be from 1 to {self.n_centers}, the number of centers in this hierarchy "
-                f"({why}); got {k}."
+                f"n_clusters must be from 1 to {self.n_centers}, the number of centers in this "
+                f"hierarchy ({why}); got {k}."
             )
         return int(k)
 

@@ -33,15 +33,6 @@ from holdfast.storage.layout import (
     local_header,
 )
 
-__all__ = [
-    "FORMAT_VERSION",
-    "Archive",
-    "DamagedFile",
-    "describe_archive",
-    "read_archive",
-    "write_archive",
-]
-
 FORMAT_VERSION = 1
 """Increased when an older holdfast could misread new files; see docs/file_format.md."""
 

@@ -1,11 +1,12 @@
 """Hierarchy -> plain arrays and JSON, and back; see docs/file_format.md."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 from holdfast._machine.jit import read_only
 from holdfast.centers.medoids import METRICS
@@ -20,27 +21,27 @@ from holdfast.hierarchy.replay import (
     build_plane_locator,
     build_split_locator,
 )
-from holdfast.storage.sparse import names_of, rows_to_arrays, sparse_planes_from
 
-__all__ = ["hierarchy_from_arrays", "hierarchy_to_arrays"]
+if TYPE_CHECKING:
+    from holdfast.hierarchy.sparse import SparsePlaneLocator
 
 _ALL_SPACE = 64
 _EXPONENTS = range(-1100, 1101)  # a little more than float64 needs
 
 _ARRAYS = {"center_indices", "costs", "parent", "finest", "names"}
-_GRID_ARRAYS = {"grid.anchor", "grid.lowest", "grid.origin", "grid.shift"}
-_CELL_ARRAYS = {"cells.cell", "cells.coordinates", "cells.order"} | _GRID_ARRAYS
-_SPLIT_ARRAYS = {"splits.centers", "splits.rivals"}
-_PLANE_ARRAYS = {"planes.normals", "planes.points"}
-_MEANS_ARRAYS = {"means.label", "means.path", "means.points", "means.scale"}
-_KINDS = {
-    "cells": _CELL_ARRAYS,
-    "splits": _SPLIT_ARRAYS,
-    "planes": _PLANE_ARRAYS,
-    "means": _MEANS_ARRAYS,
-    "distances": set(),
-    "sparse planes": names_of("planes") | {"planes.offsets"},
+# The arrays of each kind of locator, and of a grid, which are attributes of the same name.
+_PARTS = {
+    "cells": ("cell", "coordinates", "order"),
+    "grid": ("anchor", "lowest", "origin", "shift"),
+    "splits": ("centers", "rivals"),
+    "planes": ("normals", "points"),
+    "means": ("label", "path", "points", "scale"),
+    "distances": (),
 }
+_LOCATORS: dict[type, str] = {
+    CellLocator: "cells", SplitLocator: "splits", PlaneLocator: "planes", MeansLocator: "means",
+    DistanceLocator: "distances",
+}  # fmt: skip
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -70,56 +71,35 @@ def hierarchy_to_arrays(hierarchy: Hierarchy) -> tuple[dict[str, Any], dict[str,
     return metadata | described, arrays | own
 
 
-def _locator_to_arrays(locator: Locator) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    arrays: dict[str, NDArray[Any]] = {}
-    if isinstance(locator, MeansLocator):
-        arrays = {
-            "means.label": locator.label,
-            "means.path": locator.path,
-            "means.points": locator.points,
-            "means.scale": locator.scale,
-        }
-        metric = METRICS[locator.metric]
-        return {"locator": "means", "metric": metric, "exponent": locator.exponent}, arrays
-    if isinstance(locator, SplitLocator):
-        arrays["splits.centers"] = locator.centers
-        metric = METRICS[locator.metric]
-        if locator.rivals is not None:
-            arrays["splits.rivals"] = locator.rivals
-        return {"locator": "splits", "metric": metric, "exponent": locator.exponent}, arrays
-    if isinstance(locator, PlaneLocator):
-        arrays |= {"planes.points": locator.points, "planes.normals": locator.normals}
-        metric = METRICS[locator.metric]
-        return {"locator": "planes", "metric": metric, "exponent": locator.exponent}, arrays
-    if isinstance(locator, DistanceLocator):  # its columns are the rows of the centers
-        size, exponent = locator.columns.size, locator.exponent
-        return {"locator": "distances", "centers": size, "exponent": exponent}, arrays
+def _locator_to_arrays(locator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if getattr(locator, "sparse", False):
-        planes: Any = locator
-        arrays = {"planes.offsets": planes.offsets, **rows_to_arrays("planes", planes.normals)}
-        metadata = {"locator": "sparse planes", "n_features": planes.n_features}
-        return metadata | {"metric": METRICS[planes.metric], "exponent": planes.exponent}, arrays
-    if not isinstance(locator, CellLocator):
+        arrays = {"planes.offsets": locator.offsets, **rows_to_arrays("planes", locator.normals)}
+        metadata = {"locator": "sparse planes", "n_features": locator.n_features}
+        return metadata | _describe_metric(locator), arrays
+    kind = _LOCATORS.get(type(locator))
+    if kind is None:
         raise TypeError(
             f"Only hierarchies that holdfast fitted can be saved; got one with a locator of type "
             f"{type(locator).__name__}."
         )
-    grid = locator.grid
-    arrays |= {
-        "cells.cell": locator.cell,
-        "cells.coordinates": locator.coordinates,
-        "cells.order": locator.order,
-        "grid.anchor": grid.anchor,
-        "grid.lowest": grid.lowest,
-        "grid.origin": grid.origin,
-        "grid.shift": grid.shift,
-    }
-    metadata = {
-        "locator": "cells",
-        "scale": float(grid.scale),
-        "root_exponent": int(grid.root_exponent),
-    }
-    return metadata, arrays
+    arrays = _take_parts(kind, locator)
+    if kind == "distances":  # its columns are the rows of the centers
+        size, exponent = locator.columns.size, locator.exponent
+        return {"locator": kind, "centers": size, "exponent": exponent}, arrays
+    if kind == "cells":
+        grid = locator.grid
+        placed = {"scale": float(grid.scale), "root_exponent": int(grid.root_exponent)}
+        return {"locator": kind, **placed}, arrays | _take_parts("grid", grid)
+    return {"locator": kind, **_describe_metric(locator)}, arrays
+
+
+def _take_parts(kind: str, source: Any) -> dict[str, NDArray[Any]]:
+    found = {f"{kind}.{part}": getattr(source, part) for part in _PARTS[kind]}
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def _describe_metric(locator: Any) -> dict[str, Any]:
+    return {"metric": METRICS[locator.metric], "exponent": locator.exponent}
 
 
 def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierarchy:
@@ -143,11 +123,9 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
     _require(costs.size == parent.size == n_centers, "its tables have different lengths")
     _require(_in_range(finest, n_centers), "a label is out of range")
     _require(_in_range(center_indices, n_rows), "the row of a center is out of range")
-    _require(
-        np.array_equal(finest[center_indices], np.arange(n_centers)),
-        "a center is not in its own cluster",
-    )
     numbers = np.arange(n_centers, dtype=np.int32)
+    inside = np.array_equal(finest[center_indices], numbers)
+    _require(inside, "a center is not in its own cluster")
     _require(
         bool(parent[0] == -1 and (parent[1:] >= 0).all() and (parent[1:] < numbers[1:]).all()),
         "a cluster does not come after the cluster it was split from",
@@ -157,20 +135,15 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
         "its costs are not finite, or they rise",
     )
     kind = metadata.get("locator")
-    _require(isinstance(kind, str) and kind in _KINDS, "it finds clusters in an unknown way")
+    known = {name: {f"{name}.{part}" for part in parts} for name, parts in _PARTS.items()}
+    known["cells"] |= known.pop("grid")
+    known["sparse planes"] = _sparse_names("planes") | {"planes.offsets"}
+    _require(isinstance(kind, str) and kind in known, "it finds clusters in an unknown way")
     # An unknown array could change the meaning of the others.
-    unknown = arrays.keys() - _KINDS[str(kind)] - _ARRAYS
+    unknown = arrays.keys() - known[str(kind)] - _ARRAYS
     _require(not unknown, f"it has unknown arrays: {sorted(unknown)}")
     locator: Locator
-    if kind == "cells":
-        locator = _cells_from(metadata, arrays, parent)
-    elif kind == "planes":
-        locator = _planes_from(metadata, arrays, parent)
-    elif kind == "sparse planes":
-        locator = sparse_planes_from(metadata, arrays, parent, *_metric_from(metadata))
-    elif kind == "means":
-        locator = _means_from(metadata, arrays, parent)
-    elif kind == "distances":
+    if kind == "distances":
         size, exponent = metadata.get("centers"), metadata.get("exponent")
         if type(size) is not int or not 1 <= size <= n_centers:
             raise ValueError("the number of centers is out of range")
@@ -178,7 +151,7 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
             raise ValueError("the exponent of the distances is out of range")
         locator = DistanceLocator(center_indices[:size], parent[:size], n_rows, exponent)
     else:
-        locator = _splits_from(metadata, arrays, parent)
+        locator = _READERS[str(kind)](metadata, arrays, parent)
     return Hierarchy(
         read_only(center_indices), read_only(costs), read_only(parent), read_only(finest), locator,
         _naming_from(metadata, arrays, n_centers),
@@ -186,7 +159,8 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
 
 
 def _naming_from(metadata: Mapping[str, Any], arrays: Arrays, n_centers: int) -> Naming | None:
-    levels, following = metadata.get("levels"), metadata.get("next_name")
+    levels: Any = metadata.get("levels")
+    following: Any = metadata.get("next_name")
     if levels is None and following is None and "names" not in arrays:
         return None
     names = _take(arrays, "names", np.int64, 1)
@@ -199,9 +173,7 @@ def _naming_from(metadata: Mapping[str, Any], arrays: Arrays, n_centers: int) ->
         and levels[-1] == n_centers,
         "its levels are not rising numbers of clusters that end at the number of centers",
     )
-    assert isinstance(levels, list)
     _require(type(following) is int and 0 < following < 1 << 62, "its next name is out of range")
-    assert isinstance(following, int)
     _require(names.size == sum(levels), "it does not have one name for each cluster")
     _require(_in_range(names, following), "the name of a cluster is out of range")
     parts = np.split(names, np.cumsum(levels)[:-1])
@@ -222,7 +194,7 @@ def _means_from(
     _require(_in_range(path, points.shape[0]), "the number of a mean is out of range")
     _require(_in_range(label, parent.size), "the label of a leaf is out of range")
     finite = np.isfinite(points).all() and np.isfinite(scale).all() and (scale >= 0.0).all()
-    _require(bool(finite), "a mean or a scale is not finite")
+    _require(finite, "a mean or a scale is not finite")
     return MeansLocator(points, path, scale, label, read_only(parent), *_metric_from(metadata))
 
 
@@ -239,7 +211,7 @@ def _cells_from(
     _require(_in_range(order, n), "the number of a cell's center is out of range")
     seen = np.zeros(n, dtype=np.bool_)
     seen[order] = True
-    _require(bool(seen.all()), "a center has two cells")
+    _require(seen.all(), "a center has two cells")
     # Cells shrink from parent to child, so a walk up has at most 64 steps and ends at 0.
     _require(
         bool(cell[0] == _ALL_SPACE and (cell[1:] < cell[parent[1:]]).all()),
@@ -263,10 +235,8 @@ def _grid_from(metadata: Mapping[str, Any], arrays: Arrays, d: int) -> Grid:
         anchor.size == lowest.size == origin.size == d and shift.shape == (BLOCKS, d),
         "the tables of the grid have different numbers of columns",
     )
-    _require(
-        bool(np.isfinite(lowest).all() and np.isfinite(origin).all()),
-        "the position of the grid is not finite",
-    )
+    finite = np.isfinite(lowest).all() and np.isfinite(origin).all()
+    _require(finite, "the position of the grid is not finite")
     return Grid(origin, scale, shift, root_exponent, anchor, lowest)
 
 
@@ -276,12 +246,12 @@ def _splits_from(
     centers = _take(arrays, "splits.centers", np.float64, 2)
     n, d = centers.shape
     _require(1 <= n <= parent.size and d >= 1, "it has no places of centers, or too many")
-    _require(bool((np.abs(centers) <= 1.0).all()), "the place of a center is not within [-1, 1]")
+    _require((np.abs(centers) <= 1.0).all(), "the place of a center is not within [-1, 1]")
     rivals = None
     if "splits.rivals" in arrays:
         rivals = _take(arrays, "splits.rivals", np.float64, 2)
         _require(rivals.shape == centers.shape, "its tables of points have different shapes")
-        _require(bool((np.abs(rivals) <= 1.0).all()), "a point is not within [-1, 1]")
+        _require((np.abs(rivals) <= 1.0).all(), "a point is not within [-1, 1]")
     return build_split_locator(centers, parent[:n], *_metric_from(metadata), rivals)
 
 
@@ -294,8 +264,26 @@ def _planes_from(
     _require(1 <= n <= parent.size and d >= 1, "it has no planes, or too many")
     _require(normals.shape == points.shape, "its tables of planes have different shapes")
     finite = np.isfinite(points).all() and (np.abs(normals) <= 1.0).all()
-    _require(bool(finite), "a plane has no place or no direction")
+    _require(finite, "a plane has no place or no direction")
     return build_plane_locator(points, normals, parent[:n], *_metric_from(metadata))
+
+
+def _sparse_planes_from(
+    metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
+) -> "SparsePlaneLocator":
+    from holdfast.hierarchy.sparse import SparsePlaneLocator
+
+    d, offsets = metadata.get("n_features"), arrays.get("planes.offsets")
+    if type(d) is not int or not 1 <= d < 1 << 31:
+        raise ValueError("its number of columns is out of range")
+    if offsets is None or offsets.dtype != np.float64 or offsets.ndim != 1:
+        raise ValueError("it has no offsets of planes")
+    if not (1 <= offsets.size <= parent.size and np.isfinite(offsets).all()):
+        raise ValueError("it has too many planes, or one without a place")
+    normals = rows_from_arrays("planes", arrays, offsets.size, d)
+    if normals is None or normals.dtype != np.float64 or not (np.abs(normals.data) <= 1.0).all():
+        raise ValueError("a plane has no direction")
+    return SparsePlaneLocator(normals, offsets, parent[: offsets.size], *_metric_from(metadata))
 
 
 def _metric_from(metadata: Mapping[str, Any]) -> tuple[int, int]:
@@ -316,7 +304,7 @@ def _take(arrays: Arrays, name: str, dtype: type[np.generic], ndim: int) -> NDAr
     return np.ascontiguousarray(array)
 
 
-def _require(holds: bool, otherwise: str) -> None:
+def _require(holds: Any, otherwise: str) -> None:
     if not holds:
         raise ValueError(otherwise)
 
@@ -335,3 +323,56 @@ def _is_z_ordered(coordinates: NDArray[np.uint64]) -> bool:
         most = np.where(higher, differ, most)
         rises = np.where(higher, column[:-1] < column[1:], rises)
     return bool(rises.all())
+
+
+def _sparse_names(name: str) -> set[str]:
+    """Name the arrays of sparse rows."""
+    return {f"{name}.data", f"{name}.indices", f"{name}.indptr"}
+
+
+def rows_to_arrays(name: str, rows: Any) -> dict[str, NDArray[Any]]:
+    """Store dense rows as one array and sparse ones as three."""
+    if not issparse(rows):
+        return {name: rows}
+    return {
+        f"{name}.data": rows.data,
+        f"{name}.indices": rows.indices.astype(np.int32),
+        f"{name}.indptr": rows.indptr.astype(np.int64),
+    }
+
+
+def rows_from_arrays(name: str, arrays: Arrays, n_rows: int, n_columns: int) -> Any:
+    """Read what `rows_to_arrays` stored, None if nothing; sparse rows are checked."""
+    if not _sparse_names(name) & arrays.keys():
+        return arrays.get(name)
+    if name in arrays or not _sparse_names(name) <= arrays.keys():
+        raise ValueError(f"it has only some of the arrays of its sparse {name}")
+    data, indices, starts = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+    types = data.dtype in (np.float64, np.float32) and indices.dtype == np.int32
+    if not (types and starts.dtype == np.int64 and data.ndim == indices.ndim == starts.ndim == 1):
+        raise ValueError(f"the arrays of its sparse {name} have the wrong types")
+    if not (
+        starts.size == n_rows + 1
+        and starts[0] == 0
+        and starts[-1] == data.size == indices.size
+        and (np.diff(starts) >= 0).all()
+    ):
+        raise ValueError(f"its sparse {name} do not begin where those before end")
+    new_row = np.zeros(indices.size + 1, dtype=np.bool_)
+    new_row[starts] = True
+    rising = (np.diff(indices) > 0) | new_row[1:-1]
+    inside = indices.size == 0 or (indices.min() >= 0 and indices.max() < n_columns)
+    if not (inside and rising.all()):
+        raise ValueError(f"the columns of its sparse {name} are out of range or not in order")
+    if not np.isfinite(data).all():
+        raise ValueError(f"its {name} are not finite")
+    return csr_array((data, indices, starts), shape=(n_rows, n_columns))
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any], Arrays, NDArray[np.int32]], Any]] = {
+    "cells": _cells_from,
+    "splits": _splits_from,
+    "planes": _planes_from,
+    "means": _means_from,
+    "sparse planes": _sparse_planes_from,
+}

@@ -14,18 +14,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "DESCRIPTION",
-    "MAX_DEPTH",
-    "MAX_DESCRIPTION",
-    "Member",
-    "array_header",
-    "directory",
-    "encode_description",
-    "is_deep",
-    "local_header",
-]
-
 DESCRIPTION = "holdfast.json"
 """Name of the first member."""
 

@@ -14,18 +14,13 @@ from holdfast.centers.medoids import METRICS
 from holdfast.hierarchy import Hierarchy
 from holdfast.rows.ids import Left, check_unique, pack_ids, unpack_ids
 from holdfast.storage.archive import DamagedFile, read_archive, write_archive
-from holdfast.storage.hierarchy import hierarchy_from_arrays, hierarchy_to_arrays
-from holdfast.storage.sparse import rows_from_arrays, rows_to_arrays
+from holdfast.storage.hierarchy import (
+    hierarchy_from_arrays,
+    hierarchy_to_arrays,
+    rows_from_arrays,
+    rows_to_arrays,
+)
 from holdfast.tables.preparation import Preparation
-
-__all__ = [
-    "ModelRecord",
-    "TableRecord",
-    "model_from_arrays",
-    "model_to_arrays",
-    "read_model",
-    "write_model",
-]
 
 _PREFIX = "hierarchy."
 _PARAMETERS = {"epsilon", "max_centers", "method", "metric", "n_clusters", "seed"}
