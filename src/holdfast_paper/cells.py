@@ -20,8 +20,6 @@ from holdfast._machine.files import write_whole
 from holdfast._machine.parallel import results_of
 from holdfast._machine.progress import Progress
 
-__all__ = ["CellStore", "Stored", "Work", "run_cells"]
-
 
 class Work(Protocol):
     """A piece of work: hashable; its `repr` says everything that its result depends on."""

@@ -12,8 +12,6 @@ import numpy as np
 from holdfast_paper.records import Record
 from holdfast_paper.rules import SENSITIVITY_RULES, Claim, NotMeasured, Outcome, Records, Rule
 
-__all__ = ["HOLDS", "RULES", "UNEXPLAINED", "Verdict", "describe_verdicts", "judge_claims"]
-
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold here", "not measured"
 UNEXPLAINED = "No explanation was prepared for this outcome."
 

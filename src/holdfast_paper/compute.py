@@ -13,8 +13,6 @@ from holdfast.stability.trials import fit_bases, run_block
 from holdfast_paper.methods import build_clusterer, build_estimator
 from holdfast_paper.plan import Cell, Input, InputSource
 
-__all__ = ["compute_cell"]
-
 
 def compute_cell(cell: Cell, source: InputSource) -> dict[str, Any]:
     """Compute what a cell asks for: numbers and nested lists of them, ready for JSON."""

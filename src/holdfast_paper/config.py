@@ -13,8 +13,6 @@ from typing import Any
 
 from holdfast_paper.methods import METHODS
 
-__all__ = ["PROFILES", "ConfigError", "Panel", "Series", "read_claims", "read_panel", "read_panels"]
-
 PROFILES = ("full", "quick", "test")
 KINDS = ("sensitivity", "cost", "clusterability", "datasets", "summary")
 SERIES = ("same_seed", "fixed_tree", "earth_mover")

@@ -19,16 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "DATASETS",
-    "DATA_VARIABLE",
-    "PAPER_DATASETS",
-    "Dataset",
-    "DatasetNotAvailable",
-    "load_dataset",
-    "prepare_dataset",
-]
-
 Rows = NDArray[np.float64]
 
 DATA_VARIABLE = "HOLDFAST_DATA"

@@ -14,8 +14,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["direction", "heavy_tail", "normal", "scales", "student_2", "uniform"]
-
 Random = np.random.Generator | np.random.RandomState
 Size = int | tuple[int, ...] | None
 

@@ -15,7 +15,6 @@ from holdfast_paper.style import (
     LOOKS,
     EndLabel,
     dodge,
-    draw_banded_series,
     draw_series,
     label_ends,
     new_figure,
@@ -25,8 +24,6 @@ from holdfast_paper.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["draw_panel", "draw_summary", "select_series"]
 
 Records = list[Record]
 Missing = Mapping[str, str]
@@ -227,16 +224,10 @@ def _draw_costs(panel: Panel, records: Records, missing: Missing, relative: bool
                 for key in ("n_clusters", "cost", "low", "high")
             )
             unit = ward if relative else np.ones_like(y)
-            label = draw_banded_series(
-                place,
-                method,
-                METHODS[method].title,
-                x,
-                y / unit,
-                low / unit,
-                high / unit,
-                markevery=6,
-            )
+            label = draw_series(
+                place, method, METHODS[method].title, x, y / unit, low / unit, high / unit,
+                band=True, markevery=6,
+            )  # fmt: skip
             labels.append(label)
         place.set_xlabel(_X_TITLES["n_clusters"])
         place.set_ylabel("cost / cost of Ward linkage" if relative else "k-median cost")

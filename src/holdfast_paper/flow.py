@@ -23,8 +23,6 @@ from holdfast_paper.plan import InputSource, LaidOut, estimate_effort, lay_out_p
 from holdfast_paper.records import Record, join_costs, tidy_panel, write_csv
 from holdfast_paper.style import save_figure, styled
 
-__all__ = ["SEED", "Reproduction", "reproduce"]
-
 SEED = 2025
 """The seed of the committed results."""
 

@@ -7,7 +7,6 @@ fraction of all rows; on well-clusterable rows single linkage is stable (last ap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -16,16 +15,8 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import cdist
 
 from holdfast._machine.hash import seed_from
+from holdfast.parameters import check_integer
 from holdfast_paper.draws import direction, normal, uniform
-
-__all__ = [
-    "BoxedRows",
-    "ClusteredRows",
-    "make_clnss_instance",
-    "make_growing_line",
-    "make_regression_rows",
-    "make_well_clusterable",
-]
 
 Rows = NDArray[np.float64]
 
@@ -97,8 +88,8 @@ def make_growing_line(n_rows: int, *, n_features: int = 8, random_state: Any = 0
     >>> np.linalg.norm(np.diff(X, axis=0), axis=1).round(6)
     array([1.25, 1.5 , 1.75])
     """
-    _check_count("n_rows", n_rows)
-    _check_count("n_features", n_features)
+    check_integer("n_rows", n_rows)
+    check_integer("n_features", n_features)
     along = direction(np.random.default_rng(seed_from(random_state)), n_features)
     gaps = 1.0 + np.arange(n_rows) / n_rows
     gaps[0] = 0.0  # the first row is the origin
@@ -142,7 +133,7 @@ def make_clnss_instance(
     (50, 2)
     >>> model = UnshiftedKMedian(2, epsilon=0, root_box=instance.root_box).fit(instance.rows)
     """
-    _check_count("group_size", group_size)
+    check_integer("group_size", group_size)
     if not 0.0 <= noise <= 0.1:
         raise ValueError(f"noise must be from 0 to 0.1; got {noise!r}.")
     rng = np.random.default_rng(seed_from(random_state))
@@ -171,7 +162,7 @@ def make_regression_rows(n_rows: int, *, random_state: Any = 0) -> Rows:
     .. [LHBP25] Li, He, Bai, Peng. Average Sensitivity of Hierarchical k-Median Clustering.
        ICML 2025.
     """
-    _check_count("n_rows", n_rows)
+    check_integer("n_rows", n_rows)
     rows = normal(np.random.default_rng(seed_from(random_state)), (n_rows, 3))
     spread = rows.std(axis=0)
     scaled: Rows = (rows - rows.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
@@ -227,8 +218,8 @@ def make_well_clusterable(
     if len(cluster_sizes) == 0:
         raise ValueError("cluster_sizes must name at least one cluster; got none.")
     for size in cluster_sizes:
-        _check_count("cluster_sizes", size)
-    _check_count("n_features", n_features)
+        check_integer("cluster_sizes", size)
+    check_integer("n_features", n_features)
     if not 1.0 <= separation < np.inf:
         raise ValueError(f"separation must be at least 1 and finite; got {separation!r}.")
     if longest_of not in ("pair", "all"):
@@ -257,8 +248,3 @@ def _are_separated(clusters: list[Rows], middles: Rows, steps: list[float], fact
         > factor * max(steps[i], steps[j])
         for i, j in combinations(range(len(clusters)), 2)
     )
-
-
-def _check_count(name: str, value: Any) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")

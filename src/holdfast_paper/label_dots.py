@@ -18,8 +18,6 @@ from holdfast_paper.style import darken
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Dot", "freeze_layout", "label_dots"]
-
 Floats = NDArray[np.float64]
 
 _GAPS = (2.5, 5.0, 9.0, 14.0, 20.0, 28.0, 38.0, 50.0, 64.0)  # points between a dot and its name

@@ -21,8 +21,6 @@ from holdfast.pipeline import cluster_rows
 from holdfast.tree import build_tree
 from holdfast_paper.unshifted import UnshiftedKMedian
 
-__all__ = ["METHODS", "FixedTreeClusterer", "Method", "build_clusterer", "build_estimator"]
-
 
 @dataclass(frozen=True)
 class Method:

@@ -19,16 +19,6 @@ from holdfast_paper.instances import (
 )
 from holdfast_paper.methods import METHODS
 
-__all__ = [
-    "Cell",
-    "Input",
-    "InputSource",
-    "LaidOut",
-    "estimate_effort",
-    "lay_out_panel",
-    "title_of",
-]
-
 _SYNTHETIC = ("line", "clnss", "regression")
 _TITLES = {
     "iris": "Iris", "wine": "Wine", "wholesale": "Wholesale", "diabetes": "Diabetes",

@@ -17,8 +17,6 @@ from holdfast_paper.cells import Stored
 from holdfast_paper.config import Panel
 from holdfast_paper.methods import METHODS
 
-__all__ = ["Record", "join_costs", "tidy_panel", "write_csv"]
-
 Record = dict[str, Any]
 """One point. Keys that begin with an underscore are for claims and are not written."""
 

@@ -17,8 +17,6 @@ from scipy.special import ndtr
 
 from holdfast_paper.records import Record
 
-__all__ = ["SENSITIVITY_RULES", "Claim", "NotMeasured", "Outcome", "Records", "Rule"]
-
 Claim = Mapping[str, Any]
 Records = list[Record]
 _EQUAL = 1e-12  # fractions that differ by rounding only

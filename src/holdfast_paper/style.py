@@ -21,22 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "LOOKS",
-    "EndLabel",
-    "Look",
-    "darken",
-    "dodge",
-    "draw_banded_series",
-    "draw_series",
-    "label_ends",
-    "line_style",
-    "new_figure",
-    "save_figure",
-    "styled",
-    "use_log_scale",
-]
-
 _FACET = (3.7, 3.1)  # inches
 _LABEL_SIZE = 6.5
 _LABEL_GAP = 0.056  # of an axes' height
@@ -166,34 +150,22 @@ def draw_series(
     y: NDArray[np.float64],
     low: NDArray[np.float64],
     high: NDArray[np.float64],
+    *,
+    band: bool = False,
     **changes: Any,
 ) -> EndLabel:
     """Draw a line with its 95% interval at each point; return the label for its end.
 
-    Intervals are thin bars: bands of ten methods would cover each other and the lines.
+    Intervals are thin bars: bands of ten methods would cover each other and the lines. A narrow
+    interval of many points can be a band.
     """
     style = {**line_style(method), "markersize": 3.8, "linewidth": 1.1, **changes}
     color = LOOKS[method].color
-    axes.vlines(x, low, high, color=color, linewidth=0.7, alpha=0.6, zorder=1.5)
     axes.plot(x, y, **style)
-    return EndLabel(title, float(x[-1]), float(y[-1]), color)
-
-
-def draw_banded_series(
-    axes: "Axes",
-    method: str,
-    title: str,
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    **changes: Any,
-) -> EndLabel:
-    """Draw a line of many points with its 95% band, which must be narrow."""
-    style = {**line_style(method), "markersize": 3.8, "linewidth": 1.1, **changes}
-    color = LOOKS[method].color
-    axes.plot(x, y, **style)
-    axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
+    if band:
+        axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
+    else:
+        axes.vlines(x, low, high, color=color, linewidth=0.7, alpha=0.6, zorder=1.5)
     return EndLabel(title, float(x[-1]), float(y[-1]), color)
 
 

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.parameters import Settings
 
-__all__ = ["UnshiftedKMedian"]
-
 
 class UnshiftedKMedian(HierarchicalKMedian):
     """``HierarchicalKMedian(method="tree")`` on a grid that is not shifted at random.
