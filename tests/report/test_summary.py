@@ -17,7 +17,7 @@ from holdfast.hierarchy.cost import k_median_cost
 from holdfast.hierarchy.rules import Column
 from holdfast.report import choosing, movement
 from holdfast.report.inputs import check_inputs
-from holdfast.stability.result import mean_error
+from holdfast.stability.measures import mean_error
 
 
 def cut_from(parent, labels, k):

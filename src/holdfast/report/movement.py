@@ -11,8 +11,8 @@ from holdfast.report.inputs import HOLDFAST_METHODS, ComparedMethod, Inputs
 from holdfast.report.page import list_numbers, round_number
 from holdfast.report.segments import Shown
 from holdfast.stability import SensitivityResult, average_sensitivity, mean_cost, row_influence
+from holdfast.stability.measures import mean_error
 from holdfast.stability.plan import repeat_seeds
-from holdfast.stability.result import mean_error
 from holdfast.stability.run import limit_threads
 
 __all__ = [

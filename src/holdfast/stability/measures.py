@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
+from scipy.stats import t as student
 
 MEASURES = ("moved_fraction", "moved", "symmetric_difference")
 
@@ -290,6 +291,11 @@ class MeanError:
     mean: float
     standard_error: float
     degrees_of_freedom: float
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Confidence interval by Student's t distribution."""
+        reach = student.ppf(0.5 + level / 2.0, self.degrees_of_freedom) * self.standard_error
+        return float(self.mean - reach), float(self.mean + reach)
 
 
 def mean_error(values: Numbers, exhaustive: bool) -> MeanError:

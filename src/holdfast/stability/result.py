@@ -119,11 +119,6 @@ class Consensus:
         unsure = np.mean((pairs > 0.1) & (pairs < 0.9)) if pairs.size else 0.0
         return f"Consensus({self.matrix.shape[0]} rows, {unsure:.1%} of pairs between 0.1 and 0.9)"
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Confidence interval by Student's t distribution."""
-        reach = student.ppf(0.5 + level / 2.0, self.degrees_of_freedom) * self.standard_error
-        return float(self.mean - reach), float(self.mean + reach)
-
 
 def _find_consensus(labels: NDArray[np.int32]) -> Consensus:
     """Count pairs of rows in the same cluster; one fit a row, as in `SensitivityResult.labels`."""
