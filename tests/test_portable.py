@@ -27,7 +27,6 @@ DRAWN = {
 ALLOWED = {
     "hierarchy/cost.py": "sums up the costs of given centers and labels",
     "report/choosing.py": "standard error of a difference, for a sentence",
-    "report/verdict.py": "standard error of a difference, for a sentence",
     "stability/measures.py": "products of integer counts: exact; entropies and errors, for a table",
     "stability/plan.py": "noise that a test of stability adds to the rows",
     "stability/result.py": "standard errors; counts of pairs: exact",
