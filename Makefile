@@ -9,11 +9,13 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 # The output of venv and pip, shown only when they fail.
 LOG := $(VENV)/setup.log
+PICTURES := build/pictures
 
 # The extras in pyproject.toml that each target needs.
 EXTRAS_demo :=
 EXTRAS_test := test
 EXTRAS_browser := browser
+EXTRAS_pictures := browser,cli,docs
 EXTRAS_peers := peers
 EXTRAS_docs := docs
 EXTRAS_lint := lint
@@ -35,13 +37,14 @@ OLD_WARNINGS := -W default::DeprecationWarning -W default::FutureWarning
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser peers docs lint bench frontier drift reproduce fuzz oldest lock sbom \
+.PHONY: help demo test browser pictures peers docs lint bench frontier drift reproduce fuzz oldest lock sbom \
 	release-check clean
 
 help:
 	@echo "make demo       cluster the Wine data, compare methods, write demo-report.html"
 	@echo "make test       run all tests except those that need a browser"
 	@echo "make browser    test the report page in Chromium (installs it from system packages)"
+	@echo "make pictures   take pictures of reports of real tables, into build/pictures"
 	@echo "make peers      test the adapters of clusterers of other packages (installs these)"
 	@echo "make docs       build the documentation site; runs the examples and checks every link"
 	@echo "make lint       check style, types, workflows, licenses and known vulnerabilities"
@@ -65,10 +68,15 @@ test: $(VENV)/.ready-test
 	@PYTHONHASHSEED=0 SCIPY_ARRAY_API=1 MPLBACKEND=Agg $(RUN) -m pytest \
 		--numprocesses 2 --dist worksteal $(ARGS)
 
-# HOLDFAST_PICTURES=folder keeps the screenshots.
+# The screenshots stay in build/pictures.
 browser: $(VENV)/.ready-browser
 	@tests/browser/get_chromium.sh
-	@$(RUN) -m pytest tests/browser $(ARGS)
+	@HOLDFAST_PICTURES=$(PICTURES) $(RUN) -m pytest tests/browser $(ARGS)
+
+# Reports of real tables, one of a million rows: takes minutes. ARGS="--only towns" for one table.
+pictures: $(VENV)/.ready-pictures
+	@tests/browser/get_chromium.sh
+	@PYTHONPATH=tests $(RUN) tests/browser/look_at_tables.py $(ARGS) $(PICTURES)
 
 # Compiles their kernels: takes minutes.
 peers: $(VENV)/.ready-peers

@@ -3,10 +3,19 @@
 import base64
 import json
 import os
+import shutil
 from pathlib import Path
 
 PICTURES = "HOLDFAST_PICTURES"
 """Name of the variable with a folder for screenshots; none are kept where it is not set."""
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def find_browser() -> tuple[str | None, str | None]:
+    """Return the programs of the browser and of its driver; None where one is missing."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None), shutil.which("chromedriver")
 
 
 def start_browser(program: str, driver: str, profile: Path):

@@ -1,14 +1,12 @@
 """A headless Chromium with an empty profile. Run by `make browser`, never by `make test`."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser_page import Page, start_browser
+from browser_page import Page, find_browser, start_browser
 from report_builder import build, build_evil, make_rows
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 INSTRUCTION = (
     "these tests need Chromium and its driver: run 'make browser', which installs them from the "
     "system's packages, or install them yourself ('apt-get install chromium chromium-driver')"
@@ -17,8 +15,7 @@ INSTRUCTION = (
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory):
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
-    driver = shutil.which("chromedriver")
+    program, driver = find_browser()
     if program is None or driver is None:
         pytest.fail(f"No {'Chromium' if program is None else 'chromedriver'}: {INSTRUCTION}.")
     running = start_browser(program, driver, tmp_path_factory.mktemp("profile"))

@@ -49,8 +49,9 @@ def test_page_says_what_was_done_to_the_table(holdfast, people, folder):
         "Rows are named by the column id.",
         "1 value missing in 1 row; these rows are left out and get no labels (height 1).",
         "town: category; 2 levels.",
-        *(f"{t.name}: number; {t.how}." for t in treatments),
-        "Numbers are divided by their deviation, in which far values count less.",
+        "Numbers are divided by their deviation, in which far values count less: "
+        + ", ".join(f"{t.name} {t.how.replace('divided ', '')}" for t in treatments)
+        + ".",
     ]
     town = content["segments"]["categories"][0]
     assert (town["name"], sorted(town["levels"])) == ("town", ["Bern", "Ulm"])
@@ -58,8 +59,9 @@ def test_page_says_what_was_done_to_the_table(holdfast, people, folder):
 
 
 def test_page_repeats_the_command_without_folders():
-    shown = report._describe_command(["report", "/home/ann/secret/a b.csv", "-k", "4", "x/y.csv"])
-    assert shown == "holdfast report 'a b.csv' -k 4 x/y.csv"
+    words = ["report", "/home/ann/secret/a b.csv", "-k", "4", "x/y.csv", "--out=/home/ann/p.html"]
+    shown = report._describe_command(words)
+    assert shown == "holdfast report 'a b.csv' -k 4 x/y.csv --out=p.html"
 
 
 def test_report_without_rows_names_none(holdfast, people, folder):

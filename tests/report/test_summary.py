@@ -380,6 +380,18 @@ def test_last_stable_k_is_where_movement_starts_to_rise():
     )
 
 
+def test_k_stands_out_only_where_no_other_k_moves_less():
+    """A dip on a slope is no sign of natural groups."""
+    dip = suggestion_of(0.02, 0.09, 0.09, 0.13, 0.11, 0.2)
+    dip.best, dip.clear = (2, 6), (True, True)
+    assert choosing._pick(dip) is None
+    assert "No k moves clearly less than the others. The smallest" in (
+        choosing.explain_k(dip, None, None, [])
+    )
+    dip.mean[4] = 0.08
+    assert choosing._pick(dip) == 6
+
+
 def test_k_is_named_by_the_clearest_evidence():
     assert choosing._name_k(5, 4, 3) == "k = 5 stands out"
     assert choosing._name_k(None, 4, 3) == "Stable up to k = 4"

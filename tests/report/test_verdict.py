@@ -265,3 +265,10 @@ def test_the_best_separated_k_is_the_same_everywhere_and_no_giant():
     assert find_most_separated(segments) == 3
     (finding,) = verdict_of(WARD, segments=segments)["findings"]
     assert finding["text"].endswith("Separation is best at k = 3.")
+
+
+def test_separation_that_still_grows_has_no_best_k():
+    segments = segments_of(sizes=(40, 30, 20, 10), k=3)
+    segments["separation"] = [None, 0.2, 0.3, 0.4]
+    (finding,) = verdict_of(WARD, segments=segments)["findings"]
+    assert finding["text"].endswith("still grows at k = 4, the last k on this page.")

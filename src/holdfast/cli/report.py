@@ -94,8 +94,12 @@ def report(
 
 def _describe_command(arguments: list[str]) -> str:
     """Repeat the command without folders: the page may be sent to people who should not see them."""
-    shown = [Path(word).name if Path(word).is_absolute() else word for word in arguments]
-    return shlex.join(["holdfast", *shown])
+
+    def shorten(word: str) -> str:
+        option, equals, value = word.rpartition("=")
+        return option + equals + (Path(value).name if Path(value).is_absolute() else value)
+
+    return shlex.join(["holdfast", *map(shorten, arguments)])
 
 
 def _build(
@@ -152,6 +156,24 @@ def _describe_preparation(dataset: "Dataset", notices: list[str]) -> list[str]:
     if dataset.id_name is not None:
         found.append(f"Rows are named by the column {dataset.id_name}.")
     found += [notice[:1].upper() + notice[1:] for notice in notices]
-    found += [f"{show_name(t.name)}: {t.kind}; {t.how}." for t in dataset.treatments[:_MOST_NAMES]]
-    scaled = "Numbers are divided by their deviation, in which far values count less."
-    return [*found, scaled if dataset.preparation.scale else "The columns are not scaled."]
+    return found + _describe_treatments(dataset)
+
+
+def _describe_treatments(dataset: "Dataset") -> list[str]:
+    """Put columns that are only scaled into one sentence, and others into one each."""
+    from holdfast.tables.errors import show_name
+
+    plain = [t for t in dataset.treatments if t.how.startswith("divided by ") and ";" not in t.how]
+    found = [
+        f"{show_name(t.name)}: {t.kind}; {t.how}."
+        for t in dataset.treatments[:_MOST_NAMES]
+        if t not in plain
+    ]
+    if not dataset.preparation.scale:
+        return [*found, "The columns are not scaled."]
+    found.append("Numbers are divided by their deviation, in which far values count less.")
+    if plain:
+        values = [f"{show_name(t.name)} by {t.how.removeprefix('divided by ')}" for t in plain]
+        more = f" and {len(plain) - _MOST_NAMES:,} more" if len(plain) > _MOST_NAMES else ""
+        found[-1] = f"{found[-1][:-1]}: {', '.join(values[:_MOST_NAMES])}{more}."
+    return found

@@ -221,7 +221,7 @@ def _describe_provenance(inputs: Inputs) -> dict[str, Any]:
     return {
         "command": inputs.command,
         "seed": str(inputs.seed),  # 64 bits do not fit a number of JavaScript
-        "parameters": {name: str(value) for name, value in parameters.items()},
+        "parameters": {n: str(value) for n, value in parameters.items() if n != "verbose"},
         "measurements": {
             "trials": inputs.trials,
             "random states": inputs.repeats,

@@ -86,10 +86,16 @@ def _select_change(result: SensitivityResult, c: int) -> SensitivityResult:
 
 
 def _pick(suggestion: Suggestion) -> int | None:
-    """Return the most stable k that is clearly better than its neighbors, never the smallest."""
+    """Return the most stable k that is clearly better than its neighbors, never the smallest.
+
+    It stands out only if no other k but the smallest moves less, by more than hardly anything.
+    """
     clear = [k for k, c in zip(suggestion.best, suggestion.clear, strict=True) if c]
     inner = [k for k in clear if k != suggestion.n_clusters[0]]
-    return inner[0] if inner else None
+    if not inner:
+        return None
+    moved = suggestion.mean[suggestion.n_clusters.index(inner[0])]
+    return inner[0] if moved <= suggestion.mean[1:].min() + _HARDLY_MOVED else None
 
 
 def explain_k(
@@ -119,13 +125,13 @@ def _explain_movement(suggestion: Suggestion, stable_to: int | None) -> str:
             f"change cluster; at k = {suggestion.n_clusters[index]}, "
             f"{format_fraction(float(suggestion.mean[index]))} do."
         )
-    if picked is None and first in suggestion.best:
+    if picked is None and suggestion.mean[0] <= suggestion.mean.min():
         return (
-            f"No k moves clearly less than both of its neighbors. The smallest one, k = {first}, "
-            f"moves least, but most data are stable in few clusters. {advice}"
+            f"No k moves clearly less than the others. The smallest one, k = {first}, moves least, but "
+            f"most data are stable in few clusters. {advice}"
         )
     if picked is None:
-        return f"No k moves clearly less than its neighbors. {advice}"
+        return f"No k moves clearly less than the others. {advice}"
     index = suggestion.n_clusters.index(picked)
     fraction = format_fraction(float(suggestion.mean[index]))
     sides = "both neighbors" if index < len(suggestion.n_clusters) - 1 else "its neighbor"

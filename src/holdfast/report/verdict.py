@@ -264,7 +264,9 @@ def _judge_separation(segments: Entry, silhouette: float) -> Entry:
             f"are not natural groups."
         )
     best = find_most_separated(segments)
-    if best not in (None, segments["k"]):
+    if best == segments["max_k"] > segments["k"]:
+        text += f" Separation still grows at k = {best}, the last k on this page."
+    elif best not in (None, segments["k"]):
         text += f" Separation is best at k = {best}."
     return {"tone": tone, "text": text}
 

@@ -17,6 +17,7 @@ __all__ = [
     "ignore",
     "list_names",
     "show_name",
+    "show_number",
 ]
 
 Notify = Callable[[str], None]
@@ -75,6 +76,11 @@ def ignore(text: str) -> None:
 def count(number: int, noun: str) -> str:
     """Write a number of things, such as "1 row" or "2,000 rows"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def show_number(number: float) -> str:
+    """Write a number with four digits: ``11,590`` or ``0.03125``."""
+    return f"{float(f'{number:.4g}'):,.10g}"
 
 
 def list_names(names: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from holdfast._machine.hash import combine_arrays
 from holdfast.tables.columns import ColumnChoice, describe_text
 from holdfast.tables.encode import encode, find_kind, to_texts
-from holdfast.tables.errors import TableError, count, show_name
+from holdfast.tables.errors import TableError, count, show_name, show_number
 from holdfast.tables.preparation import Input, Missing, Preparation
 from holdfast.tables.read import DataTable
 
@@ -376,10 +376,10 @@ def _settle_number(
     if source.kind == "boolean" or numbers.values.size == 2:
         return settled, (high - low) / mismatch, "two values, weighs like a category"
     if scale == "range":
-        return settled, high - low, f"divided by its range, {high - low:.4g}"
+        return settled, high - low, f"divided by its range, {show_number(high - low)}"
     core = core_deviation(numbers)
     unit = find_scale(numbers)
-    how = f"divided by {unit:.4g}, near the deviation of its core"
+    how = f"divided by {show_number(unit)}"
     if source.kind == "number" and core_deviation(numbers, weight=1.0) > _HEAVY * core:
         how += (
             f"; heavy tails: try --transform 'log:{source.name}'" if low >= 0.0 else "; heavy tails"

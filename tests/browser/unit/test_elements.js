@@ -1,12 +1,12 @@
 test("only an exact zero is 0%", () => {
   const fractions = [0, 0.00001, -0.00001, 0.0005, 0.0099, 0.0996, 1, null];
-  const texts = ["0%", "<0.01%", ">-0.01%", "0.05%", "1.0%", "10%", "100%", "–"];
+  const texts = ["0%", "<0.01%", ">−0.01%", "0.05%", "1.0%", "10%", "100%", "–"];
   assertEqual(fractions.map(formatFraction), texts);
 });
 
 test("numbers keep four digits and no false zeros", () => {
-  const numbers = [1234567, 12345678, 0.5, 1234.5678, 0.00001234, 0.9999999, null];
-  const texts = ["1,234,567", "1.235e+7", "0.5", "1,235", "0.00001234", "1", "–"];
+  const numbers = [1234567, 12345678, 0.5, -1234.5678, 0.00001234, -0.00006, 0.9999999, null];
+  const texts = ["1,234,567", "1.235e+7", "0.5", "−1,235", "0.00001234", "−0.00006", "1", "–"];
   assertEqual(
     numbers.map((value) => formatNumber(value)),
     texts,

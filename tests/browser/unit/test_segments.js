@@ -40,6 +40,25 @@ test("names are suggested from what distinguishes a segment", () => {
   );
 });
 
+test("segments with the same suggestion are told apart by what differs between them", () => {
+  const data = { names: ["time", "day", "delay"], columns: [0, 1, 2], indicators: [] };
+  const low = [[0, -1.2, 900]];
+  const profiles = [[-1.2, -0.9, 0], [-1.2, 0.8, 0.2], [1.5, 0, 0], null].map(
+    (differences) => differences && { differences },
+  );
+  const distinguishing = [low, low, [[0, 1.5, 2000]], null];
+  const nodes = [0, 1, 2, 3].map((id) => ({ id }));
+  const report = { segments: { distinguishing, profiles }, data };
+  assertEqual(suggestNames(nodes, report), [
+    "low time, lower day",
+    "low time, higher day",
+    "high time",
+    "not described: few rows",
+  ]);
+  profiles[1].differences = [-1.2, -0.8, 0.2]; // hardly any contrast
+  assertEqual(suggestNames(nodes.slice(0, 2), report), ["low time", "low time"]);
+});
+
 test("the step names the split and the cost relative to one segment", () => {
   assertEqual(
     describeStep({ costs: [200, 150], cost_rows: 9, sizes: [5, 4] }, [-1, 0], 2),
@@ -125,7 +144,10 @@ test("a few far points do not squeeze the others", () => {
 
 test("dates are days, years are not grouped", () => {
   assertEqual([formatDate(0), formatDate(null)], ["1970-01-01", MISSING]);
-  assertEqual([formatValue(2005.62), formatValue(12005), formatMean(2005.6, 1)], ["2005.6", "12,005", "2005.6"]);
+  assertEqual([formatValue(2005.62), formatValue(12005)], ["2005.6", "12,005"]);
+  const grouped = needGrouping([{ means: [2005.6, 2005] }, null, { means: [null, -12000] }], 2);
+  assertEqual(grouped, [false, true]);
+  assertEqual(grouped.map((group) => formatMean(2005.6, 1, group)), ["2005.6", "2,005.6"]);
 });
 
 test("a copy of the page holds the names, escaped", () => {
@@ -146,5 +168,5 @@ test("names that had to move away get a line to their dot", () => {
 test("means of one column have the same decimals", () => {
   const profiles = [{ means: [1, 2.25] }, null, { means: [-0.5, null] }];
   assertEqual(countDecimals(profiles, 2), [1, 2]);
-  assertEqual([formatMean(1, 1), formatMean(-1234.5, 1)], ["1.0", "-1234.5"]);
+  assertEqual([formatMean(1, 1, false), formatMean(-1234.5, 1, false)], ["1.0", "−1234.5"]);
 });

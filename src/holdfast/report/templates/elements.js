@@ -33,22 +33,27 @@ const MISSING = "–";
 
 const integerFormat = new Intl.NumberFormat("en-US");
 
-const formatCount = (count) => integerFormat.format(count);
+// A hyphen before digits is shown as a minus sign.
+const withMinus = (text) => text.replace(/^-/, "−");
+
+const formatCount = (count) => withMinus(integerFormat.format(count));
 
 const plural = (count, noun) => `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 function formatNumber(value, digits = 4) {
   if (value === null || value === undefined) return MISSING;
   const size = Math.abs(value);
-  if (Number.isInteger(value)) return size < 1e7 ? formatCount(value) : value.toPrecision(digits);
-  if (size >= 1e6 || size < 1e-4) return value.toPrecision(digits);
-  return new Intl.NumberFormat("en-US", { maximumSignificantDigits: digits }).format(value);
+  if (Number.isInteger(value) && size < 1e7) return formatCount(value);
+  if (size >= 1e6) return withMinus(value.toPrecision(digits));
+  if (size < 1e-4) return withMinus(String(Number(value.toPrecision(digits))));
+  const format = new Intl.NumberFormat("en-US", { maximumSignificantDigits: digits });
+  return withMinus(format.format(value));
 }
 
 // A value of a row: numbers of four digits, such as years, are not grouped.
 function formatValue(value) {
   const isShort = value !== null && Math.abs(value) >= 1000 && Math.abs(value) < 10000;
-  return isShort ? String(Number(value.toPrecision(5))) : formatNumber(value);
+  return isShort ? withMinus(String(Number(value.toPrecision(5)))) : formatNumber(value);
 }
 
 // Seconds since 1970.
@@ -64,12 +69,13 @@ function formatFraction(fraction) {
   const percent = 100 * fraction;
   const size = Math.abs(percent);
   if (percent === 0) return "0%";
-  if (size < 0.01) return percent > 0 ? "<0.01%" : ">-0.01%";
+  if (size < 0.01) return percent > 0 ? "<0.01%" : ">−0.01%";
   const decimals = size < 0.1 ? 2 : size < 9.95 ? 1 : 0;
-  return `${percent.toFixed(decimals)}%`;
+  return withMinus(`${percent.toFixed(decimals)}%`);
 }
 
-const formatPercentTick = (fraction) => `${Number((100 * fraction).toPrecision(4))}%`;
+const formatPercentTick = (fraction) =>
+  withMinus(`${Number((100 * fraction).toPrecision(4))}%`);
 
 const rowName = (row, id) => (id === null || id === undefined ? `row ${row}` : id);
 

@@ -210,7 +210,7 @@ function makeScatter(report, state) {
       picked[which] = Number(event.target.value);
       byId("scatter").replaceChildren(draw(Math.floor(byId("scatter").clientWidth)));
     };
-    return html("label", {}, label, html("select", { onchange }, options));
+    return html("label", {}, html("span", {}, label), html("select", { onchange }, options));
   }
 
   byId("axes").append(axisSelector(0, "across"), axisSelector(1, "up"));

@@ -43,17 +43,49 @@ function formatDifference(difference) {
 }
 
 const LONG_SUGGESTION = 28; // characters
+const LEAST_CONTRAST = 0.5; // standard deviations between segments that would have the same name
 
-// A name from what distinguishes a cluster, such as "high alcohol, engine: Turbo-fan".
-function suggestName(distinguishing, { names, indicators = [] }) {
-  if (distinguishing === null) return "not described: few rows";
-  if (!distinguishing.length) return "close to average";
-  const [first, second] = distinguishing.map(([column, difference]) => {
+// What distinguishes a cluster, such as "high alcohol" or "engine: Turbo-fan", the largest first.
+function describeTraits(distinguishing, { names, indicators = [] }) {
+  return distinguishing.map(([column, difference]) => {
     if (indicators.includes(column)) return names[column];
     return `${difference > 0 ? "high" : "low"} ${names[column]}`;
   });
+}
+
+function suggestName(distinguishing, data) {
+  if (distinguishing === null) return "not described: few rows";
+  if (!distinguishing.length) return "close to average";
+  const [first, second] = describeTraits(distinguishing, data);
   const both = second ? `${first}, ${second}` : first;
   return both.length > LONG_SUGGESTION ? first : both;
+}
+
+// The column in which a profile differs most from the others, such as "higher alcohol", or null.
+function describeContrast(profile, others, { names, columns }) {
+  const meanOf = (j) => others.reduce((sum, other) => sum + other.differences[j], 0) / others.length;
+  const contrasts = profile.differences.map((difference, j) => difference - meanOf(j));
+  const sizes = contrasts.map(Math.abs);
+  const largest = sizes.indexOf(Math.max(...sizes));
+  if (largest < 0 || sizes[largest] < LEAST_CONTRAST) return null;
+  return `${contrasts[largest] > 0 ? "higher" : "lower"} ${names[columns[largest]]}`;
+}
+
+// Suggest a name for each node of a cut. Equal names are told apart by what differs between them.
+function suggestNames(nodes, { segments, data }) {
+  const { distinguishing, profiles } = segments;
+  const plain = nodes.map((node) => suggestName(distinguishing[node.id], data));
+  return plain.map((name, i) => {
+    const same = nodes.filter((_, j) => j !== i && plain[j] === name).map(({ id }) => profiles[id]);
+    const own = profiles[nodes[i].id];
+    if (!same.length || !own || same.includes(null)) return name;
+    const contrast = describeContrast(own, same, data);
+    if (!contrast) return name;
+    const both = `${name}, ${contrast}`;
+    if (both.length <= LONG_SUGGESTION) return both;
+    const [first] = describeTraits(distinguishing[nodes[i].id], data);
+    return first && first !== name ? `${first}, ${contrast}` : both;
+  });
 }
 
 function describeDistinguishing(distinguishing, { names, indicators, dates }) {
@@ -121,7 +153,7 @@ function saveWithNames(report) {
 }
 
 function qualityCell(label, value, { word, tone }) {
-  const shown = value === null || value === undefined ? MISSING : asShown(value).toFixed(2);
+  const shown = value === null || value === undefined ? MISSING : withMinus(asShown(value).toFixed(2));
   const content = [html("b", {}, shown), html("span", { class: `word ${tone}` }, word)];
   return { class: "num quality", label, node: html("span", {}, content) };
 }
@@ -134,14 +166,21 @@ function countDecimals(profiles, count) {
   );
 }
 
-function formatMean(mean, decimals) {
+// Whether the means of each column are grouped, as 12,005 and 2,005; years such as 2005 are not.
+function needGrouping(profiles, count) {
+  return Array.from({ length: count }, (_, j) =>
+    profiles.some((profile) => Math.abs(profile?.means?.[j] ?? 0) >= 10000),
+  );
+}
+
+function formatMean(mean, decimals, grouped) {
   if (Math.abs(mean) >= 1e7) return formatNumber(mean);
   const digits = {
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
-    useGrouping: "min2", // 2005, but 12,005
+    useGrouping: grouped,
   };
-  return new Intl.NumberFormat("en-US", digits).format(mean);
+  return withMinus(new Intl.NumberFormat("en-US", digits).format(mean));
 }
 
 function profileCells(profile, data) {
@@ -152,7 +191,7 @@ function profileCells(profile, data) {
     const formatted = () =>
       data.dates.includes(column)
         ? formatDate(profile.means[j])
-        : formatMean(profile.means[j], data.decimals[j]);
+        : formatMean(profile.means[j], data.decimals[j], data.grouped[j]);
     const shown = profile.means === null ? formatDifference(difference) : formatted();
     const missing = profile.means !== null && profile.means[j] === null;
     return {
@@ -206,14 +245,13 @@ function describeRules(rules) {
   return html("div", { class: "rule-text" }, first, more);
 }
 
-function segmentCell(node, report, state) {
+function segmentCell(node, suggestion, report, state) {
   const chosen = state.chosen === node;
   const mark = () => {
     state.toggle(node);
     document.querySelector(`[data-cluster="${node.cluster}"]`)?.focus();
   };
   const distinguishing = report.segments.distinguishing[node.id];
-  const suggestion = suggestName(distinguishing, report.data);
   const button = html(
     "button",
     {
@@ -270,7 +308,9 @@ function segmentTable(report, state) {
     { text: "Separation", class: "num" },
     ...valueHeads(report),
   ];
-  const body = hierarchy.nodesAt(state.k).map((node) => {
+  const nodes = hierarchy.nodesAt(state.k);
+  const suggestions = suggestNames(nodes, report);
+  const body = nodes.map((node, i) => {
     const fraction = node.size / hierarchy.total;
     const jaccard = segments.stability[state.k - 1][node.cluster];
     const silhouette = segments.cluster_separation[state.k - 1][node.cluster];
@@ -281,7 +321,7 @@ function segmentTable(report, state) {
     return {
       attributes: { class: state.chosen === node ? "chosen" : null },
       cells: [
-        segmentCell(node, report, state),
+        segmentCell(node, suggestions[i], report, state),
         { class: "num quality", label: "Rows", node: html("span", {}, size) },
         qualityCell("Found again", jaccard, judgeJaccard(jaccard, fraction)),
         qualityCell("Separation", silhouette, judgeSeparation(silhouette)),
@@ -376,6 +416,7 @@ function makeSegments(report) {
   const slider = byId("k");
   report.names = openNames(report);
   report.data.decimals = countDecimals(segments.profiles, report.data.columns.length);
+  report.data.grouped = needGrouping(segments.profiles, report.data.columns.length);
   const state = {
     k: segments.k,
     chosen: null,
