@@ -68,7 +68,7 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_prev_next": True,
-    "secondary_sidebar_items": ["page-toc", "markdown-twin"],
+    "secondary_sidebar_items": {"**": ["page-toc", "markdown-twin"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": ["markdown-index"],
     "pygments_light_style": "a11y-high-contrast-light",

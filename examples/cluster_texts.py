@@ -2,10 +2,10 @@
 Text embeddings with cosine distance
 ====================================
 
-Texts become sparse rows, with one column for each word, and what counts is their direction:
-``metric="cosine"``. The rows stay sparse in the fit and in `predict`. The texts here are the docstrings
-of SciPy and scikit-learn, because they are on every machine that has holdfast. With the vectors of a
-embedding model, the rest is the same.
+Texts become sparse rows with one column for each word. Their direction matters, not their length, so use
+``metric="cosine"``. The rows stay sparse in ``fit`` and ``predict``. The texts here are the docstrings of
+SciPy and scikit-learn, which are on every machine that has holdfast. Vectors of an embedding model work
+in the same way.
 """
 
 import inspect
@@ -35,7 +35,7 @@ X = words.fit_transform(texts.values())
 model = HierarchicalKMedian(n_clusters=12, metric="cosine").fit(X)
 
 # %%
-# The words that weigh most in a cluster describe it, and its center is a text that you can read.
+# The words with the largest weight describe a cluster, and its center is a text that you can read.
 
 vocabulary = words.get_feature_names_out()
 print(
@@ -48,7 +48,7 @@ for label, center in enumerate(model.center_indices_):
     print(f"{label:2} {members.sum():4} texts  {names[center]:35}  {top}")
 
 # %%
-# New texts are labeled in the same way.
+# ``predict`` labels new texts.
 
 new = [
     "Design a digital filter with a sharp cutoff.",
@@ -58,7 +58,7 @@ for text, label in zip(new, model.predict(words.transform(new)), strict=True):
     print(f"{label:2}  {text}")
 
 # %%
-# Clusters against the modules that the functions come from. No cluster was told about modules.
+# Compare the clusters with the modules of the functions, which the fit did not see.
 
 modules = sorted(set(home))
 table = np.array([[np.sum((home == m) & (model.labels_ == k)) for k in range(12)] for m in modules])

@@ -22,7 +22,7 @@ rows = flights[["lon", "lat"]].to_numpy()
 X = da.from_array(rows, chunks=(tuple(flights.month.value_counts(sort=False)), -1))
 
 # %%
-# Two workers on this machine; ``Client("scheduler:8786")`` would use yours.
+# Start two workers on this machine. ``Client("scheduler:8786")`` would connect to your cluster.
 
 with (
     LocalCluster(
@@ -38,8 +38,7 @@ assert np.array_equal(labels, alone.labels_)
 print(f"{X.numblocks[0]} partitions, {len(rows):,} rows: the labels of a local fit")
 
 # %%
-# A worker knows only the months that it holds. The clusters are those of the whole year, so months can
-# be compared.
+# Each worker holds only some months. The clusters are those of the whole year, so months can be compared.
 
 counts = np.zeros((K, 12))
 np.add.at(counts, (labels, flights.month.to_numpy() - 1), 1)
@@ -60,10 +59,10 @@ change = 100 * (counts / counts.mean(axis=1, keepdims=True) - 1)[order]
 picture = right.imshow(change, aspect="auto", cmap="PuOr_r", vmin=-40, vmax=40)
 right.set_xticks(range(12), "JFMAMJJASOND")
 right.set_yticks(range(K), [names[t] for t in order])
-right.set_title("Flights of each month against the mean of the cluster")
+right.set_title("Flights per month, relative to the mean of the cluster")
 figure.colorbar(picture, label="%")
 plt.show()
 
 # %%
-# **What was learned:** twelve partitions on two workers give the labels of one machine, and clusters
-# that are the same for all months show their seasons.
+# **What was learned:** twelve partitions on two workers give the same labels as one machine, and clusters
+# that are the same in every month show the seasons.

@@ -2,9 +2,9 @@
 Explain the clusters to a colleague
 ===================================
 
-A colleague asks what cluster 2 *is*. ``explain`` answers with short rules in the units of the table, and
-says how well each rule describes its cluster. ``explain_row`` says why one row is where it is. The rules
-describe the clusters; they do not decide them.
+A colleague asks what cluster 2 *is*. ``explain`` answers with short rules in the units of the table and
+reports how well each rule describes its cluster. ``explain_row`` explains why one row is in its cluster. The
+rules describe the clusters; they do not define them.
 """
 
 import subprocess
@@ -17,8 +17,8 @@ from sklearn.datasets import load_wine
 import holdfast
 
 # %%
-# A model that was fitted to a table on the command line knows how its columns were scaled, so it speaks
-# in their units. (In Python, rules are in the units of the rows that ``fit`` was given.)
+# A model that was fitted to a table on the command line stores how the columns were scaled, so its rules are
+# in the original units. (In Python, rules are in the units of the rows passed to ``fit``.)
 
 folder = tempfile.mkdtemp()
 
@@ -47,12 +47,12 @@ explanation = model.explain(max_conditions=2)
 explanation
 
 # %%
-# One wine: the boundary that is nearest to it, and the columns that keep it on its side.
+# For one wine: the nearest boundary, and the columns that keep the wine on its side.
 
 model.explain_row(61)
 
 # %%
-# Each panel has the two columns of a rule. The shaded part is where the rule holds.
+# Each panel shows the two columns of a rule. The rule holds in the darkest part.
 
 wine = load_wine(as_frame=True).data
 figure, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
@@ -68,10 +68,13 @@ for cluster, (ax, rule) in enumerate(zip(axes, explanation.clusters, strict=True
         ax.set(xlim=spans[1][0], ylim=spans[1][1])
     ax.set_xlabel(first)
     ax.set_ylabel(second)
-    ax.set_title(f"{rule}:\n{rule.coverage:.0%} of cluster {cluster}", fontsize=9)
-axes[0].legend(frameon=False, loc="upper left")
+    conditions = str(rule).replace(" and ", "\nand ")
+    ax.set_title(f"{conditions}:\n{rule.coverage:.0%} of cluster {cluster}", fontsize=10)
+figure.legend(
+    *axes[0].get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=3
+)
 plt.show()
 
 # %%
-# **What was learned:** two columns are enough to say what a cluster is; cluster 2, of which a rule
-# describes three quarters, is the one to be careful with.
+# **What was learned:** two columns are enough to describe a cluster; be careful with cluster 2, which its
+# rule covers least.

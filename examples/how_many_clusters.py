@@ -2,9 +2,9 @@
 How many clusters are stable?
 =============================
 
-One fit has the clusters for every k. :func:`holdfast.suggest_k` removes a few rows again and again,
-and counts how many of the other rows change cluster, for every k at once. Numbers of clusters at
-which fewer rows move than at their neighbors are worth a look.
+One fit contains the clusters for every k. :func:`holdfast.suggest_k` repeatedly removes a few rows and counts
+how many of the remaining rows change cluster, for every k at once. A k at which fewer rows move than at its
+neighbors is worth a look.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +19,8 @@ suggestion = suggest_k(model, X, range(2, 11), trials=20, repeats=4, n_jobs=1)
 suggestion
 
 # %%
-# The curve shows how many rows move; the bars show what the cuts look like. A cluster keeps its color
-# and its number in every cut, so you can read off which cluster each step splits.
+# The curve shows how many rows move, and the bars show the cuts. A cluster keeps its color and its number in
+# every cut, so you can see which cluster each step splits.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
 suggestion.plot(left)
@@ -28,5 +28,5 @@ model.hierarchy_.plot(10, right)
 plt.show()
 
 # %%
-# **What was learned:** two clusters are the steadiest cut of these wines, and movement grows with k; a
-# circle on the curve marks a number of clusters that is worth a second look.
+# **What was learned:** the cut into two clusters is the most stable one for these wines, and a circle on the
+# curve marks each other number of clusters that is worth a second look.

@@ -3,8 +3,8 @@ Is my Ward / KMeans / HDBSCAN result stable?
 ============================================
 
 :func:`holdfast.average_sensitivity` measures any scikit-learn clusterer: it removes 5% of the rows,
-fits again, matches the old clusters with the new ones, and counts the remaining rows that are not in
-the cluster they were in before. :func:`holdfast.cluster_stability` says which clusters are found again.
+fits again, matches old and new clusters, and counts the remaining rows that changed cluster.
+:func:`holdfast.cluster_stability` measures which clusters are found again in bootstrap samples.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ for name, clusterer in clusterers.items():
     )
 
 # %%
-# HDBSCAN chooses its own number of clusters and calls rows noise. Here it finds little else than noise,
-# and noise is easily found again: stability alone is not quality.
+# HDBSCAN chooses its own number of clusters and labels rows as noise. Here, most rows are noise, which is
+# easily found again: stability alone is not quality.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 for row, (mean, low, high) in enumerate(moved.values()):
@@ -50,14 +50,14 @@ left.set_xlabel("rows that change cluster when 5% are removed")
 left.invert_yaxis()
 for row, values in enumerate(found_again.values()):
     right.plot(values, np.full(values.size, row), "o", color="C1", alpha=0.7, markersize=9)
-right.axvline(0.75, color="0.6", linestyle=":", label="found again (0.75)")
+right.axvline(0.75, color="0.6", linestyle=":", label="0.75: found again")
 right.set_yticks(range(len(found_again)), found_again)
 right.set_xlim(0, 1.02)
-right.set_xlabel("Jaccard index of each cluster with its like in bootstrap samples")
+right.set_xlabel("Jaccard index of each cluster in bootstrap samples")
 right.invert_yaxis()
 right.legend(loc="lower left")
 plt.show()
 
 # %%
-# **What was learned:** measure before you trust: on this table, a twentieth of the rows decides where
-# about a sixth of the others go with Ward and KMeans, and HDBSCAN holds still by calling rows noise.
+# **What was learned:** measure before you trust a clustering: on this table, removing a twentieth of the rows
+# moves about a sixth of the others with Ward and KMeans, and HDBSCAN is stable because most rows are noise.

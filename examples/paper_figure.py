@@ -3,9 +3,9 @@ Reproduce a figure of the paper
 ===============================
 
 ``holdfast reproduce`` runs every experiment of Li, He, Bai and Peng, *Average Sensitivity of
-Hierarchical k-Median Clustering* (ICML 2025). This is one of them, in its smallest profile: rows on a
-line whose gaps grow, the instance on which single linkage must move half of its rows when one row is
-removed. ``make reproduce`` runs it with all sizes, methods and repetitions.
+Hierarchical k-Median Clustering* (ICML 2025). This example runs one of them with few repetitions: rows on a
+line with growing gaps, on which single linkage must move half of the rows when one row is removed.
+``make reproduce`` runs it with all sizes, methods and repetitions.
 """
 
 import tempfile
@@ -41,5 +41,5 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# **What was learned:** single linkage grows with the number of rows, as Lemma 4.1 of the paper says it
-# must; Algorithm 2 does not.
+# **What was learned:** the sensitivity of single linkage grows with the number of rows, as Lemma 4.1 of the
+# paper proves; that of Algorithm 2 does not.

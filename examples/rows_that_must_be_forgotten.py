@@ -2,9 +2,9 @@
 Rows that must be forgotten
 ===========================
 
-Some people ask to be forgotten. ``forget`` removes their rows, and the result is *exactly* what a fit
-without them would have given: labels, centers and costs are equal to the last bit, so nothing of the
-forgotten rows remains in the model.
+Some people ask for their data to be deleted. ``forget`` removes their rows, and the result is *exactly* that
+of a fit without them: labels, centers and costs are equal to the last bit. Nothing of the removed rows
+remains in the model.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ after = match_labels(before, model.predict(X[stay]))
 print(f"{asked.size} rows forgotten; {np.mean(before != after):.1%} of the others changed cluster")
 
 # %%
-# The forgotten rows are gone. Of the others, those that changed cluster lie between clusters.
+# The remaining rows that changed cluster lie between clusters.
 
 flat = PCA(2).fit_transform(X)
 changed = stay[before != after]
@@ -42,4 +42,4 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# **What was learned:** forgetting is exact and cheap, and it disturbs few of the rows that stay.
+# **What was learned:** removing rows is exact, and it moves few of the rows that remain.

