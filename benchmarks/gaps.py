@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scales import load
 
 from holdfast import HierarchicalKMedian, clustering_distance
-from holdfast.tables.summary import Distinct, find_scale
+from holdfast.tables.summary import Distinct, core_deviation
 
 Array = NDArray[np.float64]
 K = 4
@@ -51,7 +51,7 @@ def cluster_with_gaps(rows: Array, way: str) -> NDArray[np.int32]:
 
 def measure(name: str, any_value: bool) -> list[str]:
     rows = load(name)
-    rows = rows / [find_scale(Distinct.of(column)) for column in rows.T]
+    rows = rows / [core_deviation(Distinct.of(column)) for column in rows.T]
     whole = cluster(rows)
     moved: dict[str, list[float]] = {way: [] for way in WAYS}
     for trial in range(TRIALS):

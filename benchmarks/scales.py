@@ -1,30 +1,37 @@
 """How much clusters move with the scales of columns: rules for scales, under deletions.
 
 Every rule is fitted again with the clusters when rows are removed, so what it adds counts. In
-parentheses: with the scales of the whole table held, what clustering itself moves.
+parentheses: with the scales of the whole table held, what clustering itself moves. "keyed" hashes
+rows by their values before the division, as `column_scale` does. The last lines compare each rule with
+the first: mean difference over tables and random states, with its standard error over tables.
 
     python benchmarks/scales.py    # the table in docs/tables.md; HOLDFAST_DATA has the paper's data
-    python benchmarks/scales.py --rules "core;core, 4 steps" --trials 12 --seeds 3 --keyed-by table
-                                   # rows keyed by their values in the table, not by scaled ones
+    python benchmarks/scales.py --method tree --rules "core, 4 steps;core;power of two"
 """
 
 import argparse
 from collections.abc import Callable
-from dataclasses import replace
-from unittest.mock import patch
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets
 
 from holdfast import HierarchicalKMedian, clustering_distance
-from holdfast.centers.keyed_table import collect_table
-from holdfast.grid.cells import row_keys
-from holdfast.tables.summary import Distinct, core_deviation, find_scale
+from holdfast.tables.summary import Distinct, core_deviation, step_deviation
 from holdfast_paper.datasets import load_dataset
 
 Array = NDArray[np.float64]
 Rule = Callable[[Array], float]
+
+
+class Fit(NamedTuple):
+    """How rows are clustered: the method, and whether random numbers are those of the table."""
+
+    method: str
+    by_table: bool
+
+
 KS = (4, 8)
 
 CHOSEN_ON = ("wine", "breast cancer", "wholesale")
@@ -88,9 +95,11 @@ RULES: dict[str, Rule] = {
     "core": core,
     "core, 1 step": rounded(1),
     "core, 2 steps": rounded(2),
-    "core, 4 steps": lambda column: find_scale(Distinct.of(column)),
+    "core, 4 steps": lambda column: step_deviation(Distinct.of(column)),
     "core, 8 steps": rounded(8),
 }
+RULES |= {f"{name}, keyed": rule for name, rule in RULES.items()}
+DEFAULT = "core, keyed;core, 4 steps;core, 4 steps, keyed;core;power of two;quartiles, keyed"
 
 
 def find_scales(rows: Array, rule: Rule) -> Array:
@@ -98,19 +107,16 @@ def find_scales(rows: Array, rule: Rule) -> Array:
     return np.where(scale > 0.0, scale, 1.0)
 
 
-def cluster(rows: Array, scale: Array, seed: int, by_table: bool) -> list[NDArray[np.int32]]:
-    """Cut a fit of the scaled rows; `by_table` hashes their values in the table."""
-
-    def keyed(*given: object) -> object:
-        return replace(collect_table(*given), key=row_keys(np.ascontiguousarray(rows), seed))
-
-    model = HierarchicalKMedian(max(KS), max_centers=max(KS), random_state=seed)
-    with patch("holdfast.pipeline.collect_table", keyed if by_table else collect_table):
-        hierarchy = model.fit(rows / scale).hierarchy_
+def cluster(rows: Array, scale: Array, seed: int, fit: Fit) -> list[NDArray[np.int32]]:
+    """Cut a fit of the scaled rows, with random numbers of their values in the table or of these."""
+    model = HierarchicalKMedian(max(KS), method=fit.method, max_centers=max(KS), random_state=seed)
+    if fit.by_table:
+        model.set_params(column_scale=scale)
+    hierarchy = model.fit(rows / scale).hierarchy_
     return [hierarchy.cut(k) for k in KS]
 
 
-def measure(rows: Array, rule: Rule, trials: int, seed: int, by_table: bool) -> dict[str, Array]:
+def measure(rows: Array, rule: Rule, trials: int, seed: int, fit: Fit) -> dict[str, Array]:
     """Fractions of the remaining rows that move, with scales refitted and held, for 1 row and 5%.
 
     Also the largest relative change of a scale when one row is removed: the one with the smallest
@@ -119,7 +125,7 @@ def measure(rows: Array, rule: Rule, trials: int, seed: int, by_table: bool) -> 
     rng = np.random.default_rng(1)
     n = rows.shape[0]
     whole = find_scales(rows, rule)
-    labels = cluster(rows, whole, seed, by_table)
+    labels = cluster(rows, whole, seed, fit)
     found = {"refitted": np.zeros((2, trials)), "held": np.zeros((2, trials))}
     for row, size in enumerate((1, max(1, round(0.05 * n)))):
         for trial in range(trials):
@@ -127,7 +133,7 @@ def measure(rows: Array, rule: Rule, trials: int, seed: int, by_table: bool) -> 
             kept[rng.choice(n, size, replace=False)] = False
             left = rows[kept]
             for how, scale in (("refitted", find_scales(left, rule)), ("held", whole)):
-                after = cluster(left, scale, seed, by_table)
+                after = cluster(left, scale, seed, fit)
                 moved = [
                     clustering_distance(a[kept], b, measure="moved_fraction")
                     for a, b in zip(labels, after, strict=True)
@@ -143,32 +149,35 @@ def measure(rows: Array, rule: Rule, trials: int, seed: int, by_table: bool) -> 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--keyed-by", choices=("rows", "table"), default="rows")
-    parser.add_argument("--rules", default=";".join(RULES))
+    parser.add_argument("--trials", type=int, default=12)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--method", default="means")
+    parser.add_argument("--rules", default=DEFAULT)
     parser.add_argument("--tables", default=";".join(CHOSEN_ON + JUDGING))
     args = parser.parse_args()
     rules = args.rules.split(";")
-    sums: dict[str, list[list[list[float]]]] = {}
+    found: list[list[list[float]]] = []
     print("moved when 1 row, 5% are removed (with the scales held); largest change of a scale\n")
     print("| table | " + " | ".join(rules) + " |\n|---" + "|---:" * len(rules) + "|")
     for name in args.tables.split(";"):
         rows = load(name)
-        cells, numbers = [], []
+        numbers = []
         for rule in rules:
+            fit = Fit(args.method, rule.endswith(", keyed"))
             by_seed = [
-                measure(rows, RULES[rule], args.trials, seed, args.keyed_by == "table")
-                for seed in range(args.seeds)
+                measure(rows, RULES[rule], args.trials, seed, fit) for seed in range(args.seeds)
             ]
             means = [np.mean([f[h] for f in by_seed], axis=(0, 2)) for h in ("refitted", "held")]
             numbers.append([*means[0], *means[1], by_seed[0]["change"].max()])
-            cells.append(describe(numbers[-1]))
-        sums.setdefault("chosen on" if name in CHOSEN_ON else "judging", []).append(numbers)
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
-    for group, values in sums.items():
-        cells = [describe(list(numbers)) for numbers in np.mean(values, axis=0)]
-        print(f"| mean, {group} | " + " | ".join(cells) + " |")
+        found.append(numbers)
+        print(f"| {name} | " + " | ".join(map(describe, numbers)) + " |", flush=True)
+    values = np.array(found)
+    print("| mean | " + " | ".join(describe(list(line)) for line in values.mean(axis=0)) + " |\n")
+    for number, rule in enumerate(rules[1:], start=1):
+        apart = values[:, number, :2] - values[:, 0, :2]
+        error = apart.std(axis=0, ddof=1) / np.sqrt(apart.shape[0])
+        told = [f"{m:+.2%} ± {e:.2%}" for m, e in zip(apart.mean(axis=0), error, strict=True)]
+        print(f"{rule} moves {told[0]} (1 row) and {told[1]} (5%) more than {rules[0]}.")
 
 
 def describe(numbers: list[float]) -> str:

@@ -304,6 +304,7 @@ def test_get_params_and_set_params():
         "metric": "euclidean",
         "epsilon": 0.5,
         "max_centers": None,
+        "column_scale": None,
         "random_state": 0,
         "verbose": False,
     }

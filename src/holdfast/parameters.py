@@ -21,6 +21,7 @@ __all__ = [
     "Metric",
     "Settings",
     "check_choices",
+    "check_column_scale",
     "check_distances",
     "check_integer",
     "check_weight",
@@ -63,6 +64,8 @@ class Settings:
         Tree only: whether the grid is scaled and shifted at random.
     root_box : tuple of (corner, side) or None
         Tree without a random shift only: the root cube.
+    column_scale : tuple of float or None
+        What the columns were divided by; means and medoids hash the values before that.
     """
 
     seed: int
@@ -73,6 +76,7 @@ class Settings:
     max_candidates: int = MAX_CANDIDATES
     random_shift: bool = True
     root_box: tuple[Any, float] | None = None
+    column_scale: tuple[float, ...] | None = None
 
 
 def settings_for(
@@ -99,6 +103,7 @@ def settings_for(
         max_centers=_check_max_centers(estimator, n_rows),
         method=estimator.method,
         metric=estimator.metric,
+        column_scale=check_column_scale(estimator.column_scale, rows, estimator.metric),
         # last: it may draw from a generator
         seed=seed_from(estimator.random_state) if seed is None else seed,
     )
@@ -128,6 +133,25 @@ def check_choices(estimator: Any, rows: NDArray[np.float64]) -> float:
         raise ValueError(message)  # noqa: TRY004 - scikit-learn raises ValueError here
     _check_max_centers(estimator, rows.shape[0])
     return _check_epsilon(estimator.epsilon, method)
+
+
+def check_column_scale(given: Any, rows: Any, metric: str) -> tuple[float, ...] | None:
+    """Check what columns were divided by: a positive number for each column of dense features."""
+    if given is None:
+        return None
+    try:
+        scale = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        scale = np.empty(0)
+    if scale.shape != (rows.shape[1],) or not (np.isfinite(scale) & (scale > 0.0)).all():
+        raise ValueError(
+            f"column_scale must be a positive number for each of the {rows.shape[1]} columns of X; "
+            f"got {given!r}."
+        )
+    if issparse(rows) or metric == "precomputed":
+        got = "X is sparse" if issparse(rows) else 'metric is "precomputed"'
+        raise ValueError(f"column_scale is for dense rows of features; {got}. Leave it out.")
+    return tuple(scale.tolist())
 
 
 def _have_values(rows: Any) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from holdfast._machine.errors import unwrap_interrupts, warn_user
 from holdfast._machine.jit import read_only
 from holdfast._machine.progress import ProgressOption
 from holdfast.centers import choose_centers
-from holdfast.centers.keyed_table import collect_table, sort_locations
+from holdfast.centers.keyed_table import collect_table, key_undivided, sort_locations
 from holdfast.centers.means import choose_means
 from holdfast.centers.medoids import (
     METRICS,
@@ -110,6 +110,9 @@ def cluster_and_order(
     `keys` are the keys of rows of precomputed distances, which have no content of their own. An
     `order` of the rows on the same grid saves the tree the time to sort them.
     """
+    if settings.column_scale is not None and settings.method != "tree":
+        scale = np.array(settings.column_scale)
+        keys = key_undivided(X, scale, settings.metric == "cosine", settings.seed)
     if weight is not None and not weight.all():
         return _cluster_present(X, weight, settings, extent, shown, keys)
     with unwrap_interrupts():
@@ -117,7 +120,7 @@ def cluster_and_order(
             return _cluster_by_tree(X, weight, settings, extent, order)
         if settings.method == "medoids":
             return _cluster_by_medoids(X, weight, settings, keys)
-        return _cluster_by_means(X, weight, settings, shown)
+        return _cluster_by_means(X, weight, settings, shown, keys)
 
 
 def _cluster_by_tree(
@@ -179,14 +182,14 @@ def _cluster_by_medoids(X: Rows, weight: Weights, settings: Settings, keys: Keys
 
 
 def _cluster_by_means(
-    X: Rows, weight: Weights, settings: Settings, shown: ProgressOption
+    X: Rows, weight: Weights, settings: Settings, shown: ProgressOption, keys: Keys
 ) -> Clustering:
     """Points -> clusters split between means -> hierarchy, on all rows and without copying them.
 
     O(n d) time for each level of the hierarchy.
     """
     metric = METRICS.index(settings.metric)
-    table = collect_table(X, weight, settings.metric == "cosine", settings.seed)
+    table = collect_table(X, weight, settings.metric == "cosine", settings.seed, keys)
     splits = choose_means(table, settings.epsilon, settings.max_centers, settings.seed, shown)
     locator: Locator
     if issparse(X):

@@ -12,7 +12,7 @@ import holdfast as library
 from holdfast import cli, clusterers
 from holdfast.cli import audit as audit_command
 from holdfast.clusterers import METHODS
-from holdfast.tables.summary import Distinct, find_scale
+from holdfast.tables.summary import Distinct, core_deviation
 
 FAST = ("--columns", "height,width", "--trials", 4, "--repeats", 2, "--jobs", 1)
 
@@ -20,16 +20,15 @@ FAST = ("--columns", "height,width", "--trials", 4, "--repeats", 2, "--jobs", 1)
 def rows_of(path):
     table = pa.csv.read_csv(path)
     x = np.column_stack([table.column(n).to_numpy() for n in ("height", "width")])
-    return x / [find_scale(Distinct.of(np.ascontiguousarray(column))) for column in x.T]
+    return x / [core_deviation(Distinct.of(np.ascontiguousarray(column))) for column in x.T]
 
 
 def prepared_by(method):
     """A method that prepares the table in every fit."""
 
     def cluster(table, k, seed):
-        return (
-            METHODS[method].build().fit(library.TablePreparer().fit_transform(table), seed).cut(k)
-        )
+        preparer = library.TablePreparer(scale="steps" if method == "tree" else "core")
+        return METHODS[method].build().fit(preparer.fit_transform(table), seed).cut(k)
 
     return cluster
 
@@ -263,8 +262,11 @@ def test_tune_finds_what_the_library_finds(holdfast, people):
     done = holdfast("tune", people, *FAST, "-k", 4, "--target-moved", "20%", "--json")
     assert done.code == 0, done.err
     record = json.loads(done.out)
+    preparer = library.TablePreparer()
+    rows = preparer.fit_transform(pd.read_csv(people)[["height", "width"]])
+    scale = preparer.preparation_.scale
     search = library.tune_epsilon(
-        library.HierarchicalKMedian(), rows_of(people), 4, target_sensitivity=0.2, delete=0.05,
+        library.HierarchicalKMedian(column_scale=scale), rows, 4, target_sensitivity=0.2, delete=0.05,
         trials=4, repeats=2, n_jobs=1,
     )  # fmt: skip
     assert record["epsilon"] == search.epsilon

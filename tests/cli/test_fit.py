@@ -11,7 +11,7 @@ import pytest
 from scipy.cluster.hierarchy import is_valid_linkage
 
 from holdfast import HierarchicalKMedian, k_median_cost, load
-from holdfast.tables.summary import Distinct, find_scale
+from holdfast.tables.summary import Distinct, core_deviation
 
 USE = ("--id", "id", "--columns", "height,width")
 
@@ -73,7 +73,7 @@ def test_standardize_divides_by_the_deviation_of_the_core_and_says_so(holdfast, 
     done = holdfast("fit", people, *USE, "-k", 3, "--json")
     scale = json.loads(done.out)["preparation"]["scale"]
     columns = matrix_of(people, "height", "width").T
-    assert scale == [find_scale(Distinct.of(np.ascontiguousarray(c))) for c in columns]
+    assert scale == [core_deviation(Distinct.of(np.ascontiguousarray(c))) for c in columns]
     assert "divided by the deviation of their core" in done.err
     again = holdfast("fit", people, *USE, "-k", 3, "--json", "--no-standardize")
     assert json.loads(again.out)["preparation"]["scale"] is None

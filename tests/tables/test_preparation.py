@@ -10,12 +10,12 @@ import pytest
 
 from holdfast.tables import summary as tables_summary
 from holdfast.tables.preparation import Preparation
-from holdfast.tables.summary import Distinct, core_deviation, find_scale, median
+from holdfast.tables.summary import Distinct, core_deviation, median, step_deviation
 from holdfast_paper.draws import normal, scales
 
 
 def scale_of(column: np.ndarray) -> float:
-    return find_scale(Distinct.of(np.asarray(column, dtype=np.float64)))
+    return step_deviation(Distinct.of(np.asarray(column, dtype=np.float64)))
 
 
 def naive_core(column: np.ndarray) -> float:
@@ -86,7 +86,7 @@ def test_neither_parts_nor_order_change_a_bit(monkeypatch, most, ends):
         np.testing.assert_array_equal(found.values, whole.values)
         np.testing.assert_array_equal(found.counts, whole.counts)
         assert (found.level, found.missing) == (whole.level, whole.missing)
-        assert find_scale(found) == find_scale(whole)
+        assert step_deviation(found) == step_deviation(whole)
     exact = np.nanmedian(column)
     assert median(whole) == exact if most > 700 else abs(median(whole) - exact) < 0.3
 

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from holdfast._machine.hash import purpose_key
+from holdfast._machine.hash import combine_arrays, purpose_key
 from holdfast._machine.jit import read_only
+from holdfast._machine.parallel import share_rows
 from holdfast.centers._distance_kernels import unit_rows
+from holdfast.grid._kernels import undivided_keys
 from holdfast.grid.cells import row_keys, to_fixed_point
 
 __all__ = ["Pool", "Table", "as_csr", "collect_pool", "collect_table", "sort_locations"]
-__all__ += ["unit_sparse"]
+__all__ += ["key_undivided", "unit_sparse"]
 
 _LARGE = 900  # exponents of values that are left as they are
 _WEIGHT_BITS = 36
@@ -61,10 +63,17 @@ class Table:
         return int(self.weight.sum()) if self.weight.size else self.rows.shape[0]
 
 
-def collect_table(X: Any, weight: NDArray[np.float64] | None, spherical: bool, seed: int) -> Table:
+def collect_table(
+    X: Any,
+    weight: NDArray[np.float64] | None,
+    spherical: bool,
+    seed: int,
+    given: NDArray[np.uint64] | None = None,
+) -> Table:
     """Key the rows and count their weights; rows are copied for the cosine distance only.
 
-    `X` is an ndarray, or a csr_array in canonical form.
+    `X` is an ndarray, or a csr_array in canonical form. Keys that are `given` replace hashes of its
+    content.
     """
     largest = math.frexp(float(max(X.max(), -X.min())))[1]
     exponent = 0
@@ -78,7 +87,7 @@ def collect_table(X: Any, weight: NDArray[np.float64] | None, spherical: bool, s
     if weight is not None and (weight != 1.0).any():
         counts, unit = _count_weights(weight)
     rows = X if issparse(X) else read_only(np.ascontiguousarray(X))
-    keys = _content_keys(rows, seed)
+    keys = _content_keys(rows, seed) if given is None else _settle_keys(rows, given, spherical)
     if issparse(rows):
         rows = _without_zeros(rows, math.ldexp(1.0, exponent))
     return Table(rows, exponent, counts, unit, keys, spherical)
@@ -130,6 +139,46 @@ def _content_keys(rows: Any, seed: int) -> NDArray[np.uint64]:
         some = rows if issparse(rows) else csr_array(rows[start : start + step])
         arrays = (read_only(some.indptr), read_only(some.indices), read_only(some.data))
         key_values(*arrays, d if d <= _WIDE else 0, key, keys[start : start + step])
+    return keys
+
+
+def key_undivided(
+    X: NDArray[np.float64], scale: NDArray[np.float64], spherical: bool, seed: int
+) -> NDArray[np.uint64]:
+    """Hash the values that columns were divided from, so that other scales draw nothing again.
+
+    Rows of length 1 are hashed for the cosine distance.
+    """
+    if spherical:
+        X, scale = unit_rows(X * scale), np.ones(scale.size)
+    rows, key = read_only(np.ascontiguousarray(X)), purpose_key(seed, "row")
+    keys = np.empty(X.shape[0], dtype=np.uint64)
+    share_rows(
+        X.shape[0], lambda part: undivided_keys(rows[part], scale, key, keys[part]), X.shape[1]
+    )
+    return keys
+
+
+def _settle_keys(
+    rows: NDArray[np.float64], given: NDArray[np.uint64], spherical: bool
+) -> NDArray[np.uint64]:
+    """Give equal rows one key, the smallest of theirs, and rows that differ different keys."""
+    keys = given.copy()
+    if spherical:  # of equal length 1, though they differed by rounding before
+        group = np.unique(_content_keys(rows, 0), return_inverse=True)[1]
+        smallest = np.full(keys.size, np.iinfo(np.uint64).max, dtype=np.uint64)
+        np.minimum.at(smallest, group, keys)
+        keys = smallest[group]
+    order = np.argsort(keys)
+    same = keys[order[1:]] == keys[order[:-1]]
+    shared = order[np.append(False, same) | np.append(same, False)]
+    if shared.size:
+        content = _content_keys(read_only(rows[shared]), 0)
+        at = np.argsort(keys[shared])
+        start = np.flatnonzero(np.append(True, np.diff(keys[shared][at]) != 0))
+        uneven = np.minimum.reduceat(content[at], start) != np.maximum.reduceat(content[at], start)
+        apart = at[np.repeat(uneven, np.diff(np.append(start, at.size)))]
+        keys[shared[apart]] = combine_arrays(keys[shared[apart]], content[apart])
     return keys
 
 

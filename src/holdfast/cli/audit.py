@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,8 +137,8 @@ class _Measured:
     rows: "NDArray[np.float64]"  # prepared as a whole, or distances
     n_rows: int  # of the table
     preparation: dict[str, Any] | None = None
-    # Turns a clusterer into one that prepares the rows of every fit; None holds the preparation.
-    prepare: Callable[[Any], Any] | None = None
+    # Turns the clusterer of a method into one that prepares the rows of every fit; None holds the preparation.
+    prepare: Callable[[Any, str], Any] | None = None
 
 
 def audit(
@@ -202,9 +201,13 @@ def _read(
 
     dataset = read_dataset(data, read, column, console)
     chosen = _choose_rows(dataset.rows, most, seed, console)
-    again = None if asked.hold_preparation else partial(prepare_again, dataset, chosen)
+
+    def again(clusterer: Any, name: str) -> Any:
+        return prepare_again(dataset, chosen, clusterer, column.scale(name))
+
+    prepare = None if asked.hold_preparation else again
     described = dataset.preparation.to_json()
-    return _Measured(dataset.rows[chosen], int(dataset.used.size), described, again)
+    return _Measured(dataset.rows[chosen], int(dataset.used.size), described, prepare)
 
 
 def _choose_rows(
@@ -249,7 +252,8 @@ def _measure(
         result = _measure_movement(name, clusterer, found.rows, asked, how, progress)
     else:
         numbers = np.arange(found.rows.shape[0])[:, None]
-        result = _measure_movement(name, found.prepare(clusterer), numbers, asked, how, progress)
+        again = found.prepare(clusterer, name)
+        result = _measure_movement(name, again, numbers, asked, how, progress)
     held = None
     if asked.by_stage:
         held = _measure_movement(f"{name}, held", clusterer, found.rows, asked, how, progress).mean

@@ -27,7 +27,7 @@ from holdfast.cli.options import (
     parse_counts,
     parse_epsilon,
 )
-from holdfast.cli.parts import FitJob, SaveOptions, fit_parts
+from holdfast.cli.parts import FitJob, SaveOptions, column_scale_as, fit_parts
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
@@ -112,6 +112,8 @@ def fit(
     values are filled and marked. The column center_from marks centers: a row is the center of its
     cluster in every cut with at least that many clusters.
     """
+    import numpy as np
+
     inputs = (data,) if save.like is None else (data, save.like)
     others = {"--model": (save.model, ()), "--linkage": (save.linkage, (".npy",))}
     console = output.open("fit", display, inputs, others)
@@ -129,16 +131,18 @@ def fit(
         fit_parts(estimator, job, ks, console)
         return
     dataset = read_dataset(
-        data, read, column, console, weights=weights, like=like, keep_written=append
-    )
+        data, read, column, console, method=str(chosen.method), weights=weights, like=like,
+        keep_written=append,
+    )  # fmt: skip
     check_counts(ks, dataset.rows.shape[0])
     ks = limit_counts(ks, [dataset], console)
     with (
         console.progress(f"clustering {dataset.rows.shape[0]:,} rows") as progress,
         input_errors(),
     ):
-        estimator.set_params(n_clusters=max(ks), verbose=progress)
-        estimator.fit(dataset.rows, sample_weight=dataset.weight)
+        scale = column_scale_as(like, dataset.preparation)
+        estimator.set_params(n_clusters=max(ks), verbose=progress, column_scale=scale)
+        estimator.fit(np.asarray(dataset.rows), sample_weight=dataset.weight)
         estimator = estimator.polish(ks) if polish else estimator
     _write(estimator, dataset, ks, job, console)
 

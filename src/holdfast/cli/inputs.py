@@ -150,11 +150,12 @@ def read_dataset(
     column: ColumnOptions,
     console: Console,
     *,
+    method: str = "means",
     weights: str | None = None,
     like: "HierarchicalKMedian | None" = None,
     keep_written: bool = False,
 ) -> "Dataset":
-    """Read a table and prepare its rows, as the options say or as for a model."""
+    """Read a table and prepare its rows for a method, as the options say, or as for a model."""
     from holdfast.tables.dataset import prepare_table
 
     choice, missing = column.choice(weights), column.missing
@@ -165,7 +166,7 @@ def read_dataset(
         dataset = prepare_as(table, like, console, id=column.id, weights=weights)
     else:
         dataset = prepare_table(
-            table, choice, standardize=column.standardize, missing=missing, notify=console.notice
+            table, choice, scale=column.scale(method), missing=missing, notify=console.notice
         )
     dataset.check_ids()
     show_preparation(dataset.preparation, dataset.treatments, console, dataset.rows.shape[0])

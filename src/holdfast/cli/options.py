@@ -237,6 +237,12 @@ class ColumnOptions:
             cycles=cycles,
         )
 
+    def scale(self, method: str = "means") -> str | None:
+        """Say what numbers are divided by; the grid of the tree needs scales that mostly stay."""
+        if not self.standardize:
+            return None
+        return "steps" if method in ("tree", "clnss") else "core"
+
     @property
     def missing(self) -> "Missing":
         """What happens to missing values."""

@@ -165,14 +165,15 @@ def fit_parts(
     if job.like is not None:
         preparation = table_of(job.like).preparation
     else:
-        preparation = _find_preparation(parts, job, console)
+        preparation = _find_preparation(parts, job, estimator.method, console)
         if not job.append:
             names = [source.name for source in preparation.sources]
             names += [name for name in (id, weights) if name is not None]
             parts = replace(parts, columns=tuple(names))
     parts = replace(parts, preparation=preparation)
     ks = limit_counts(ks, parts.prepare(console), console)
-    _fit(estimator.set_params(n_clusters=max(ks)), parts, console)
+    scale = column_scale_as(job.like, preparation)
+    _fit(estimator.set_params(n_clusters=max(ks), column_scale=scale), parts, console)
     capped = estimator._held.extent is not None
     if capped:
         console.notice(
@@ -207,7 +208,14 @@ def _fit(estimator: "HierarchicalKMedian", parts: Parts, console: Console) -> No
         fit_chunks(estimator.set_params(verbose=progress), read_rows)
 
 
-def _find_preparation(parts: Parts, job: FitJob, console: Console) -> "Preparation":
+def column_scale_as(
+    like: "HierarchicalKMedian | None", preparation: "Preparation"
+) -> tuple[float, ...] | None:
+    """Scales that random numbers do not depend on; none for the copy of a model without them."""
+    return preparation.scale if like is None else like.column_scale_
+
+
+def _find_preparation(parts: Parts, job: FitJob, method: str, console: Console) -> "Preparation":
     from holdfast.tables.dataset import find_preparation
 
     column, what = job.column, f"measuring columns of {parts.path}"
@@ -221,7 +229,7 @@ def _find_preparation(parts: Parts, job: FitJob, console: Console) -> "Preparati
         preparation, treatments = find_preparation(
             open_parts,
             column.choice(job.weights),
-            scale="core" if column.standardize else None,
+            scale=column.scale(method),
             missing=column.missing,
             notify=console.notice,
         )

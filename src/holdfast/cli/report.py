@@ -84,7 +84,7 @@ def report(
     }
     check_outputs({"--out": (out, (".html", ".htm"))}, force=force, inputs=(data,))
     with console.remember() as notices:
-        dataset = read_dataset(data, read, column, console)
+        dataset = read_dataset(data, read, column, console, method=method)
     options["preparation"] = _describe_preparation(dataset, notices[:-1])  # the last sums up
     page = _build(dataset, options, estimator_options, console)
     html = page.to_html().encode()

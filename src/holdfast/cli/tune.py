@@ -67,7 +67,8 @@ def tune(
     check_seed(how.seed)
     options: dict[str, Any] = {"method": method, "max_centers": clusters}
     estimator = HierarchicalKMedian(clusters, **options)
-    dataset = read_dataset(data, read, column, console)
+    dataset = read_dataset(data, read, column, console, method=method)
+    estimator.set_params(column_scale=dataset.preparation.scale)
     check_counts((clusters,), dataset.rows.shape[0])
     what = "trying values of epsilon"
     with (

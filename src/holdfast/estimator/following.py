@@ -310,7 +310,7 @@ class FollowedModel:
         new: Any = clone(getattr(model, "_recipe", model))
         k = int(model._n_features_out)
         new.n_clusters = k
-        for name in ("n_features_in_", "feature_names_in_", "seed_", "epsilon_"):
+        for name in ("n_features_in_", "feature_names_in_", "seed_", "epsilon_", "column_scale_"):
             if name in vars(model):
                 setattr(new, name, vars(model)[name])
         table = getattr(model, "table_", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations  # short names in help()
 
 import os
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ from holdfast.estimator.updates import (
     ChangingRows,
     computed,
     held_from_record,
+    recipe_of,
     record_of_held,
 )
 from holdfast.grid.cells import row_keys
@@ -95,6 +97,11 @@ class HierarchicalKMedian(
         The largest number of clusters in the hierarchy. None stops at 256 (or `n_clusters`, if
         that is more) for means and medoids, and at single rows for the tree. "all" stops at single
         rows; medoids stop at 4,096 candidate rows.
+    column_scale : array-like of shape (n_features,), default=None
+        What the columns of `X` were divided by before the fit. Means and medoids then derive random
+        numbers from the values before the division, to 12 digits, so that a scale that changes a
+        little with the rows changes no random number. It does not affect distances. None takes the
+        scale of rows that come straight from a :class:`TablePreparer`, as in a pipeline.
     random_state : int, RandomState or None, default=0
         Determines one 64-bit seed. The default gives the same result every time.
     verbose : bool or callable, default=False
@@ -121,6 +128,8 @@ class HierarchicalKMedian(
         The value of epsilon that was used.
     seed_ : int
         The seed that was derived from `random_state`.
+    column_scale_ : tuple of float or None
+        The scales that were used for random numbers.
     reach_ : float
         The largest distance from a row of the fit to the center of its cluster; see `predict`.
     table_ : TableRecord or None
@@ -170,6 +179,7 @@ class HierarchicalKMedian(
         metric: Metric = "euclidean",
         epsilon: float | Literal["auto"] = "auto",
         max_centers: int | Literal["all"] | None = None,
+        column_scale: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool | Listener = False,
     ) -> None:
@@ -178,6 +188,7 @@ class HierarchicalKMedian(
         self.metric = metric
         self.epsilon = epsilon
         self.max_centers = max_centers
+        self.column_scale = column_scale
         self.random_state = random_state
         self.verbose = verbose
 
@@ -265,7 +276,7 @@ class HierarchicalKMedian(
             self._held = SparseRows(rows, weight)
         else:
             self._held = RowLog.from_fit(rows, weight, clustering.order)
-        self._recipe = clone(self)
+        self._recipe = recipe_of(self)
 
     def _keys_of_distances(
         self, keyed_by: ArrayLike | None, n_rows: int
@@ -416,6 +427,8 @@ class HierarchicalKMedian(
             "n_clusters": self._n_features_out,
             "seed": self.seed_,
         }
+        if self.column_scale_ is not None:
+            parameters["column_scale"] = list(self.column_scale_)
         if parameters["max_centers"] not in (None, "all"):
             parameters["max_centers"] = int(recipe.max_centers)
         names = getattr(self, "feature_names_in_", None)
@@ -460,6 +473,8 @@ class HierarchicalKMedian(
             given = {"method": method, "metric": metric, "n_clusters": min(8, hierarchy.n_centers)}
         seed = given.pop("seed", 0)
         model = cls(**given, random_state=seed)
+        scale = given.get("column_scale")
+        model.column_scale_ = None if scale is None else tuple(scale)
         model.n_features_in_ = locator.n_features
         if record.columns is not None:
             model.feature_names_in_ = np.array(record.columns, dtype=object)
@@ -504,7 +519,10 @@ class HierarchicalKMedian(
         seed: int | None = None,
     ) -> Settings:
         """Check the parameters against validated rows, and convert them for the pipeline."""
-        return settings_for(self, rows, weight, seed)
+        settings = settings_for(self, rows, weight, seed)
+        if self.column_scale is not None:
+            return settings
+        return replace(settings, column_scale=vars(self).get("column_scale_"))
 
 
 def load(path: str | os.PathLike[str]) -> HierarchicalKMedian:

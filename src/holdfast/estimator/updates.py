@@ -19,17 +19,22 @@ from holdfast._machine.parallel import lock_of
 from holdfast.estimator.sparse import SparseRows, check_sparse, refuse_sparse
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy
-from holdfast.parameters import check_choices, check_distances, check_weight
+from holdfast.parameters import (
+    check_choices,
+    check_column_scale,
+    check_distances,
+    check_weight,
+)
 from holdfast.pipeline import cluster_first
 from holdfast.rows.capped import Cap, CappedSketch
 from holdfast.rows.ids import check_ids, find_ids
 from holdfast.rows.log import RowLog
 from holdfast.rows.sketch import Sketch
 from holdfast.storage.model import ModelRecord, TableRecord
-from holdfast.tables.preparation import Preparation
+from holdfast.tables.preparation import Preparation, scale_of_rows
 
 __all__ = ["FOLLOWED", "ChangingRows", "HeldRows", "computed", "held_from_record", "hold_rows"]
-__all__ += ["record_of_held"]
+__all__ += ["recipe_of", "record_of_held"]
 
 T = TypeVar("T")
 
@@ -100,6 +105,7 @@ class ChangingRows:
     table_: TableRecord | None
     seed_: int
     epsilon_: float
+    column_scale_: tuple[float, ...] | None
     _n_features_out: int
     _held: HeldRows
     _recipe: Any
@@ -233,6 +239,7 @@ class ChangingRows:
     def _check_rows(self, X: Any, reset: bool = False) -> Any:
         """Validate rows; for a model that was fitted to a table, prepare them like the table."""
         if issparse(X):
+            self.column_scale_ = None if reset else self.column_scale_
             return check_sparse(self, X, reset)
         table = None if reset else getattr(self, "table_", None)
         if table is not None and table.preparation.inputs is not None and hasattr(X, "columns"):
@@ -261,6 +268,12 @@ class ChangingRows:
             raise
         if not rows.dtype.isnative:  # scikit-learn leaves the byte order of a frame as it is
             rows = rows.astype(rows.dtype.newbyteorder("="))
+        if reset:
+            model: Any = self
+            given = model.column_scale
+            if given is None and not by_distance:
+                given = scale_of_rows(X)
+            self.column_scale_ = check_column_scale(given, rows, model.metric)
         if by_distance:
             return check_distances(rows, square=reset)
         return rows if table is None else self._apply(rows, table.preparation)
@@ -354,7 +367,7 @@ class ChangingRows:
         first = not self.__sklearn_is_fitted__()
         rows = self._check_rows(X, reset=first)
         refuse_sparse("partial_fit" if adding else "forget", rows)
-        recipe: Any = clone(self)
+        recipe = recipe_of(self)
         check_choices(recipe, rows if adding else rows[:0])
         held = RowLog() if first else self._held
         sketch = Sketch.from_rows(rows, sample_weight)
@@ -404,7 +417,7 @@ class ChangingRows:
     def _hold_named(
         self, rows: Any, weight: NDArray[np.float64], ids: NDArray[Any], seed: int
     ) -> None:
-        recipe: Any = clone(self)
+        recipe = recipe_of(self)
         check_choices(recipe, rows)
         held = RowLog.from_fit(rows, None if (weight == 1.0).all() else weight)
         hold_rows(self, held, recipe, seed)
@@ -439,6 +452,14 @@ def _explain_values(X: Any, error: str) -> None:
     ) from None
 
 
+def recipe_of(model: Any) -> Any:
+    """Copy a model without its results: present parameters, and the scales that rows came with."""
+    recipe = clone(model)
+    if model.column_scale is None:
+        recipe.column_scale = vars(model).get("column_scale_")
+    return recipe
+
+
 def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:
     """Give rows to an estimator; results are computed from them on first use.
 
@@ -457,7 +478,9 @@ def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:
     if table is not None:
         model.table_ = replace(table, ids=None, used=np.ones(0, dtype=np.bool_))
     model._held, model._recipe, model.seed_ = held, recipe, seed
-    model.epsilon_ = check_choices(recipe, np.empty((0, model.n_features_in_)))
+    columns = np.empty((0, model.n_features_in_))
+    model.column_scale_ = check_column_scale(recipe.column_scale, columns, recipe.metric)
+    model.epsilon_ = check_choices(recipe, columns)
     model._n_features_out = int(recipe.n_clusters)
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "shifted_word",
     "shifted_words",
     "sum_weights",
+    "undivided_keys",
 ]
 
 _ONE = np.uint64(1)
@@ -192,3 +193,17 @@ def content_keys(rows, factors, key, keys):
         for j in range(d):
             value = rows[i, j] * factors[0] * factors[1] + 0.0
             keys[i] = combine(keys[i], np.float64(value).view(np.uint64))
+
+
+@writing_kernel
+def undivided_keys(rows, scale, key, keys):
+    """Compute the key of each row from its values times `scale`, rounded to 40 bits.
+
+    Rows are quotients, so the products are the values they were divided from but for the last bits.
+    """
+    half, kept = np.uint64(1 << 12), ~np.uint64((1 << 13) - 1)
+    for i in range(rows.shape[0]):
+        keys[i] = key
+        for j in range(rows.shape[1]):
+            value = np.float64(rows[i, j] * scale[j] + 0.0)  # -0.0 becomes 0.0
+            keys[i] = combine(keys[i], (value.view(np.uint64) + half) & kept)

@@ -18,6 +18,7 @@ from holdfast.hierarchy.profiles import Category, group_columns
 from holdfast.hierarchy.rules import Column
 from holdfast.parameters import check_integer
 from holdfast.stability.plan import Delete
+from holdfast.tables.preparation import scale_of_rows
 
 __all__ = ["DEFAULT_METHODS", "SAMPLE_ROWS", "ComparedMethod", "Inputs", "check_inputs"]
 
@@ -180,6 +181,8 @@ def check_inputs(
     model = clone(model).set_params(
         n_clusters=int(n_clusters), random_state=seed, max_centers=max_k
     )
+    if model.column_scale is None:
+        model.column_scale = scale_of_rows(X)
     deletes = _check_deletes(delete, n, int(n_clusters))
     columns, shown = _check_names(names, d), _check_values(values, clustered)
     if d <= 2:  # which are the axes of the scatter plot, whatever they are

@@ -402,7 +402,10 @@ class _Refits:
         kept = self.change.perturb(numbers, numbers[:0], rng)[1]
         weight = None if (self.weight == 1.0).all() else self.weight[kept]
         again = clone(self.model).set_params(
-            n_clusters=self.k, max_centers=self.k, random_state=self.model.seed_
+            n_clusters=self.k,
+            max_centers=self.k,
+            random_state=self.model.seed_,
+            column_scale=self.model.column_scale_,
         )
         if self.model._fitted_metric == "precomputed":
             distances, identity = self.rows[np.ix_(kept, kept)], self.model._identity[kept]

@@ -62,7 +62,8 @@ class ModelRecord:
     ----------
     hierarchy : Hierarchy
     parameters : dict
-        `method`, `metric`, `epsilon` (the value used), `max_centers`, `n_clusters` and `seed`.
+        `method`, `metric`, `epsilon` (the value used), `max_centers`, `n_clusters` and `seed`;
+        `column_scale` if it was used.
         Empty for a file that contains only a hierarchy.
     rows : ndarray or csr_array of shape (n_rows, n_features), dtype float64 or float32, or None
     weight : ndarray of shape (n_rows,), dtype float64, or None
@@ -313,7 +314,8 @@ def _record(metadata: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _check_parameters(record: Mapping[str, Any], hierarchy: Hierarchy) -> dict[str, Any]:
-    if set(record) != _PARAMETERS:
+    scale = record.get("column_scale")
+    if set(record) - {"column_scale"} != _PARAMETERS:
         raise ValueError(f"its parameters must be {', '.join(sorted(_PARAMETERS))}")
     epsilon = math.inf if record["epsilon"] == "inf" else record["epsilon"]
     if not isinstance(epsilon, float) or not epsilon >= 0.0:
@@ -329,6 +331,12 @@ def _check_parameters(record: Mapping[str, Any], hierarchy: Hierarchy) -> dict[s
         raise ValueError('its max_centers is not a positive integer, "all" or null')
     if type(count) is not int or not 1 <= count <= hierarchy.n_centers:
         raise ValueError("its n_clusters is not from 1 to the number of centers")
+    if scale is not None and not (
+        isinstance(scale, list)
+        and len(scale) == hierarchy.locator.n_features
+        and all(isinstance(value, float) and 0.0 < value < math.inf for value in scale)
+    ):
+        raise ValueError("its column_scale is not a positive number for each column")
     return {**record, "epsilon": epsilon}
 
 

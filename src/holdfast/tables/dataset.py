@@ -108,12 +108,11 @@ def prepare_table(
     table: DataTable,
     choice: ColumnChoice,
     *,
-    standardize: bool = True,
+    scale: str | None = "core",
     missing: Missing = "indicate",
     notify: Notify = ignore,
 ) -> Dataset:
     """Choose columns, encode categories, treat gaps and scale, as asked."""
-    scale = "core" if standardize else None
     choice = find_names(table, choice)
     preparation, treatments = find_preparation(
         lambda names: iter([table]), choice, missing=missing, scale=scale, notify=notify
@@ -145,7 +144,7 @@ def find_preparation(
         Reads the table: the columns given, or all of them. Parts have the types of the whole table.
     choice : ColumnChoice
     missing : {"error", "drop", "median", "indicate"}, default="indicate"
-    scale : {"core", "range"} or None, default="core"
+    scale : {"core", "steps", "range"} or None, default="core"
     manhattan : bool, default=False
     notify : callable, default=ignore
     """

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Input", "Kind", "Missing", "Preparation"]
+__all__ = ["Input", "Kind", "Missing", "Preparation", "ScaledRows", "scale_of_rows"]
 
 Missing = Literal["error", "drop", "median", "indicate"]
 """What happens to missing values."""
@@ -19,6 +19,42 @@ Kind = Literal["number", "boolean", "category", "ordered", "date"]
 Rows = NDArray[np.float64]
 
 _CYCLES = ("hour", "weekday")
+
+
+class ScaledRows(np.ndarray):
+    """Rows that remember what their columns were divided by.
+
+    They are arrays in every respect. Clusterers of holdfast read `column_scale`, so that random numbers
+    do not depend on it. Parts of the rows keep it; arrays with other columns have None.
+    """
+
+    column_scale: tuple[float, ...] | None
+
+    def __array_finalize__(self, source: Any) -> None:
+        """Keep the scales of rows with the same columns."""
+        scale = getattr(source, "column_scale", None)
+        same = scale is not None and self.ndim == 2 and self.shape[1] == len(scale)
+        self.column_scale = scale if same else None
+
+    def __reduce__(self) -> Any:
+        """Pickle the scales too, as caches of pipelines do."""
+        return restore_scaled, (np.asarray(self), self.column_scale)
+
+
+def restore_scaled(rows: Rows, scale: tuple[float, ...] | None) -> ScaledRows:
+    """Attach scales to rows, without a copy."""
+    found = rows.view(ScaledRows)
+    found.column_scale = scale
+    return found
+
+
+def scale_of_rows(X: Any) -> tuple[float, ...] | None:
+    """Return what the columns of rows were divided by, if a preparation has said so."""
+    attributes = getattr(X, "attrs", None)
+    if isinstance(attributes, Mapping):  # pandas
+        scale = attributes.get("column_scale")
+        return scale if scale is not None and len(scale) == X.shape[1] else None
+    return X.column_scale if isinstance(X, ScaledRows) else None
 
 
 @dataclass(frozen=True)
@@ -103,7 +139,7 @@ class Preparation:
 
         Returns
         -------
-        ndarray of shape (n, n_columns), dtype float64
+        ScaledRows of shape (n, n_columns), dtype float64
             A new array. NaN stays where there is no `fill`.
         """
         if values.ndim != 2 or values.shape[1] != len(self.columns):
@@ -118,7 +154,7 @@ class Preparation:
         if self.scale is not None:
             with np.errstate(over="ignore"):  # what overflows is no longer finite: seen later
                 rows /= np.array(self.scale)
-        return rows
+        return restore_scaled(rows, self.scale)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON that `from_json` reads."""

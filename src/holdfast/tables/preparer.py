@@ -1,6 +1,7 @@
 """Mixed tables in Python: a transformer and a clusterer with the preparation of the command line."""
 
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import Any, Self
 
 import numpy as np
@@ -37,9 +38,10 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         Columns of numbers x of which log(1 + x) is taken.
     cycles : list of {"hour", "weekday"}, default=()
         What is added of dates, as points on a circle.
-    scale : {"core", "range"} or None, default="core"
-        What numbers are divided by: near the deviation of their core, or their range, as in
-        Gower's coefficient. None leaves them as they are.
+    scale : {"core", "steps", "range"} or None, default="core"
+        What numbers are divided by: the deviation of their core, or their range, as in Gower's
+        coefficient. None leaves them as they are. "steps" rounds the deviation to 2^(i/4), for
+        ``method="tree"``, whose grid is fixed.
     missing : {"indicate", "median", "error"}, default="indicate"
         Fill gaps and mark them in a column of their own, only fill them, or refuse them.
     metric : {"euclidean", "manhattan"}, default="euclidean"
@@ -102,7 +104,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         self
         """
         for name, known in (
-            ("scale", ("core", "range", None)),
+            ("scale", ("core", "steps", "range", None)),
             ("missing", ("indicate", "median", "error")),
             ("metric", ("euclidean", "manhattan")),
         ):
@@ -140,6 +142,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         Returns
         -------
         ndarray of shape (n_samples, n_prepared_columns), dtype float64
+            With the attribute `column_scale`, from which `HierarchicalKMedian` knows the values before
+            they were divided; a pandas frame has it in `attrs`.
         """
         check_is_fitted(self)
         table = to_table(X)
@@ -165,6 +169,20 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+_to_rows_or_frame = TablePreparer.transform
+
+
+@wraps(_to_rows_or_frame)
+def _transform(self: TablePreparer, X: Any) -> Any:
+    found = _to_rows_or_frame(self, X)
+    if hasattr(found, "attrs"):  # scikit-learn has made a pandas frame of the rows
+        found.attrs["column_scale"] = self.preparation_.scale
+    return found
+
+
+TablePreparer.transform = _transform  # type: ignore[method-assign]
 
 
 def to_table(X: Any) -> DataTable:
@@ -247,7 +265,7 @@ class PreparingClusterer:
         Rows are given by their numbers in it.
     choice : ColumnChoice
     missing : {"error", "drop", "median", "indicate"}
-    scale : {"core", "range"} or None
+    scale : {"core", "steps", "range"} or None
     """
 
     clusterer: Any
@@ -289,7 +307,9 @@ class PreparingClusterer:
         return self._last[key]
 
 
-def prepare_again(dataset: Dataset, rows: NDArray[np.int64], clusterer: Any) -> PreparingClusterer:
+def prepare_again(
+    dataset: Dataset, rows: NDArray[np.int64], clusterer: Any, scale: str | None
+) -> PreparingClusterer:
     """Return a clusterer that prepares the used rows with these numbers in every fit.
 
     The choice of columns and their kinds stays; scales, levels, fills and marks are found again.
@@ -305,5 +325,4 @@ def prepare_again(dataset: Dataset, rows: NDArray[np.int64], clusterer: Any) -> 
     )
     data = dataset.table.data.select([source.name for source in sources])
     table = replace(dataset.table, data=data.take(np.flatnonzero(dataset.used)[rows]))
-    scale = None if dataset.preparation.scale is None else "core"
     return PreparingClusterer(clusterer, table, choice, dataset.preparation.missing, scale)

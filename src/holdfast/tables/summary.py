@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["MISMATCH", "MOST_VALUES", "ColumnFacts", "Distinct", "Treatment", "core_deviation"]
-__all__ += ["count_columns", "find_scale", "median", "settle"]
+__all__ += ["count_columns", "median", "settle", "step_deviation"]
 
 MISMATCH = math.sqrt(2.0)
 """Distance of two rows that differ in one category only, in deviations of a number column."""
@@ -144,12 +144,11 @@ def core_deviation(column: Distinct, tail: float = TAIL, weight: float = TAIL_WE
     return max(float(np.ldexp(np.sqrt(spread), exponent)), _SMALLEST)
 
 
-def find_scale(column: Distinct) -> float:
-    """Scale of a column: the deviation of its core, rounded to 1, 2^(1/4), 2^(1/2), 2^(3/4), 2, ...
+def step_deviation(column: Distinct) -> float:
+    """Deviation of the core, rounded to 1, 2^(1/4), 2^(1/2), 2^(3/4), 2, ...: for the tree.
 
-    Rows are hashed by their content, so any change of a scale, however small, draws all random
-    numbers of a fit again. A rounded scale mostly stays, and steps of a fourth of a doubling are
-    small; docs/tables.md has measurements. 0 for a constant column.
+    The tree has a fixed grid, so any change of a scale, however small, moves rows to other cells. A
+    rounded scale mostly stays; docs/tables.md has measurements. 0 for a constant column.
     """
     core = core_deviation(column)
     if core == 0.0:
@@ -297,8 +296,9 @@ def settle(
     ----------
     facts : dict of str to ColumnFacts
     missing : {"error", "drop", "median", "indicate"}
-    scale : {"core", "range"} or None
-        What numbers are divided by: the deviation of their core, or their range (Gower's scale).
+    scale : {"core", "steps", "range"} or None
+        What numbers are divided by: the deviation of their core, the same rounded (for the tree), or
+        their range (Gower's scale).
     manhattan : bool, default=False
         Whether distances are Manhattan distances, in which a mismatch counts in two columns.
     """
@@ -378,7 +378,7 @@ def _settle_number(
     if scale == "range":
         return settled, high - low, f"divided by its range, {show_number(high - low)}"
     core = core_deviation(numbers)
-    unit = find_scale(numbers)
+    unit = step_deviation(numbers) if scale == "steps" else core
     how = f"divided by {show_number(unit)}"
     if source.kind == "number" and core_deviation(numbers, weight=1.0) > _HEAVY * core:
         how += (

@@ -1,0 +1,133 @@
+"""Random numbers of scaled rows are those of the values before the division."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.pipeline import make_pipeline
+
+from holdfast import HierarchicalKMedian, TablePreparer, fit_chunks, load, membership
+from holdfast.centers.keyed_table import key_undivided
+from holdfast_paper.draws import normal
+
+VALUES = normal(np.random.default_rng(5), (240, 3)) * [1.0, 40.0, 0.02] + [3.0, -700.0, 0.5]
+SCALE = np.array([1.1, 37.0, 0.023])
+NEAR = SCALE * [1.0 + 1e-6, 1.0 - 2e-6, 1.0 + 3e-6]
+METHODS = [("means", "euclidean"), ("means", "cosine"), ("medoids", "euclidean")]
+METHODS += [("medoids", "manhattan"), ("medoids", "cosine")]
+
+
+def build(method="means", metric="euclidean", scale=SCALE, **options):
+    return HierarchicalKMedian(7, method=method, metric=metric, column_scale=scale, **options)
+
+
+def fitted(method="means", metric="euclidean", scale=SCALE, values=VALUES):
+    return build(method, metric, scale).fit(values / scale)
+
+
+@pytest.mark.parametrize(("method", "metric"), METHODS)
+def test_a_scale_that_changes_a_little_changes_nothing(method, metric):
+    before, after = fitted(method, metric), fitted(method, metric, NEAR)
+    np.testing.assert_array_equal(before.hierarchy_.cut(40), after.hierarchy_.cut(40))
+    np.testing.assert_array_equal(before.center_indices_, after.center_indices_)
+    spherical = metric == "cosine"
+    keys = [key_undivided(VALUES / scale, scale, spherical, 0) for scale in (SCALE, NEAR)]
+    assert (keys[0] == keys[1]).mean() > 0.99  # a product may be rounded to the other side
+    assert np.unique(keys[0]).size == VALUES.shape[0]
+    if not spherical:  # few choices are close there
+        plain = [build(method, metric, None).fit(VALUES / scale) for scale in (SCALE, NEAR)]
+        assert (plain[0].hierarchy_.cut(40) != plain[1].hierarchy_.cut(40)).any()
+
+
+@pytest.mark.parametrize(("method", "metric"), METHODS)
+def test_neither_order_nor_repeats_change_a_result(method, metric):
+    rows = VALUES / SCALE
+    weight = np.arange(240) % 3
+    repeated = np.repeat(np.arange(240), weight)
+    whole = build(method, metric).fit(rows, sample_weight=weight)
+    again = build(method, metric).fit(rows[repeated])
+    np.testing.assert_array_equal(whole.labels_[repeated], again.labels_)
+    order = np.random.RandomState(0).permutation(240)
+    moved = build(method, metric).fit(rows[order], sample_weight=weight[order])
+    np.testing.assert_array_equal(whole.labels_[order], moved.labels_)
+    np.testing.assert_array_equal(whole.labels_, whole.predict(rows))
+
+
+@pytest.mark.parametrize("method", ["means", "medoids"])
+def test_updates_chunks_and_files_keep_the_scales(method, tmp_path):
+    rows = VALUES / SCALE
+    whole = fitted(method)
+    by_row = whole.predict(rows)
+    parts = build(method).partial_fit(rows[:100])
+    parts.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert loaded.column_scale_ == parts.column_scale_ == tuple(SCALE)
+    chunked = fit_chunks(build(method), [rows[:50], rows[50:]])
+    added = loaded.partial_fit(rows)
+    for model in (parts.partial_fit(rows[100:]), chunked, added.forget(rows[:100])):
+        assert model.column_scale_ == tuple(SCALE)
+        np.testing.assert_array_equal(model.predict(rows), by_row)
+    whole.set_params(column_scale=None)  # what rows came with is kept
+    np.testing.assert_array_equal(
+        whole.partial_fit(rows[:1]).forget(rows[:1]).predict(rows), by_row
+    )
+
+
+def test_rows_that_differ_in_their_last_bits_stay_apart():
+    """They share the rounded values that are hashed; order must not decide between them."""
+    values = np.repeat(VALUES[:60], 2, axis=0)
+    values[1::2, 0] *= 1.0 + 2.0**-48
+    for method, metric in METHODS:
+        model = build(method, metric, max_centers="all").fit(values / SCALE)
+        back = build(method, metric, max_centers="all").fit(values[::-1] / SCALE)
+        for k in (7, 60, 100):
+            np.testing.assert_array_equal(model.hierarchy_.cut(k)[::-1], back.hierarchy_.cut(k))
+
+
+def test_a_pipeline_hands_the_scales_on():
+    table = pd.DataFrame(VALUES, columns=list("abc"))
+    pipeline = make_pipeline(TablePreparer(), HierarchicalKMedian(7)).fit(table)
+    preparer, model = pipeline[0], pipeline[-1]
+    scale = preparer.preparation_.scale
+    assert model.column_scale_ == scale is not None
+    rows = preparer.transform(table)
+    labels = build(scale=scale).fit(np.array(rows)).labels_
+    np.testing.assert_array_equal(model.labels_, labels)
+    assert rows[5:9].column_scale == pickle.loads(pickle.dumps(rows)).column_scale == scale
+    assert rows[:, 1:].column_scale is None
+    assert HierarchicalKMedian(7).fit(np.array(rows)).column_scale_ is None
+    again = HierarchicalKMedian(7).fit(rows).fit(np.array(rows))
+    assert again.column_scale_ is None
+    framed = make_pipeline(TablePreparer(), HierarchicalKMedian(7)).set_output(transform="pandas")
+    for fit in (framed.fit(table), make_pipeline(framed[0], HierarchicalKMedian(7)).fit(table)):
+        assert fit[-1].column_scale_ == scale
+        np.testing.assert_array_equal(fit[-1].labels_, labels)
+
+
+def test_membership_and_following_keep_the_scales():
+    pipeline = make_pipeline(TablePreparer(), HierarchicalKMedian(4)).fit(VALUES)
+    model, rows = pipeline[-1], np.array(pipeline[0].transform(VALUES))
+    explicit = HierarchicalKMedian(4, column_scale=model.column_scale_).fit(rows)
+    np.testing.assert_array_equal(membership(model, trials=3), membership(explicit, trials=3))
+    assert (
+        membership(HierarchicalKMedian(4).fit(rows), trials=3) != membership(model, trials=3)
+    ).any()
+    followed = model.follow(rows[10:])
+    assert followed.column_scale_ == model.column_scale_ == followed._recipe.column_scale
+
+
+@pytest.mark.parametrize("scale", [[1.0, 2.0], [1.0, 0.0, 1.0], [1.0, np.nan, 1.0], "core", -1.0])
+def test_scales_that_are_none_are_refused(scale):
+    with pytest.raises(
+        ValueError, match="column_scale must be a positive number for each of the 3"
+    ):
+        build(scale=scale).fit(VALUES)
+
+
+def test_scales_need_dense_features():
+    with pytest.raises(ValueError, match="X is sparse"):
+        build().fit(csr_array(VALUES))
+    with pytest.raises(ValueError, match='metric is "precomputed"'):
+        build("medoids", "precomputed", np.ones(3)).fit(np.ones((3, 3)) - np.eye(3))
