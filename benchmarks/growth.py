@@ -80,7 +80,15 @@ def measure_memory(
     rows = [Row(title, peak, unit="B/row", wanted=wanted, aim=aim, note=how)]
     if results.has(task, "kept"):
         kept = results.worst(task, "kept").per(task.rows.n)
-        rows.append(Row(f"{task.rows.title}, {what}: kept after the fit", kept, unit="B/row"))
+        freed = results.worst(task, "freed") / task.rows.n
+        rows.append(
+            Row(
+                f"{task.rows.title}, {what}: kept after the fit",
+                kept,
+                unit="B/row",
+                note=f"{freed:.0f} B/row more are free, but the allocator keeps them for later use",
+            )
+        )
     return rows
 
 

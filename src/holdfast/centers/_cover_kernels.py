@@ -14,12 +14,12 @@ Three arrays change as centers are chosen:
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.jit import inlined_kernel, inner_kernel, kernel, prefetch, writing_kernel
+from holdfast._machine.jit import inlined_kernel, inner_kernel, prefetch, writing_kernel
 from holdfast.tree._kernels import DISTANCE
 
 __all__ = ["COVERED", "HEAVY", "INSIDE", "LIGHT", "NOW", "drop_first", "empty_heap"]
-__all__ += ["fill_ancestors", "find_champions", "label_leaves", "order_ties", "push"]
-__all__ += ["remaining_costs", "take"]
+__all__ += ["fill_ancestors", "find_champions", "label_leaves", "name_cells", "name_parents"]
+__all__ += ["order_ties", "push", "rank_leaves", "remaining_costs", "take"]
 
 INSIDE = np.uint8(0)  # no center below, and none below the parent
 LIGHT = np.uint8(1)  # a top: no center below, but below the parent; best gain <= the threshold
@@ -37,6 +37,7 @@ NOW = np.dtype(
     ]
 )
 
+_AHEAD = 16  # leaves to prefetch
 _WORD = 18446744073709551616.0
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -277,8 +278,8 @@ def drop_first(heap, size):
 
 
 @writing_kernel
-def find_champions(nodes, root, leaf_key, champion, gain, above, cell):
-    """Gain, split-off cluster and cell of every leaf when the greedy algorithm chooses it.
+def find_champions(nodes, root, leaf_key, champion, gain, above):
+    """Gain of every leaf when the greedy algorithm chooses it, and the node where it lost.
 
     The champion of a subtree is the leaf that is chosen first in it: the leaf with the largest gain,
     with ties broken by key. A leaf is chosen with gain M(v), where v is the highest node whose
@@ -288,8 +289,7 @@ def find_champions(nodes, root, leaf_key, champion, gain, above, cell):
     -----
     champion : int32 (n_leaves - 1,), the champion of each inner node
     gain : float64 (n_leaves,)
-    above : int32 (n_leaves,), the leaf whose cluster it splits, -1 for the first center
-    cell : uint8 (n_leaves,), its new cell is where all bits >= this one agree; 64 for all space
+    above : int32 (n_leaves,), the lowest node (as i) with another champion; -1 for the first center
     """
     leaves = leaf_key.size
     for last in range(leaves):  # inner nodes close, children first, when their last leaf is reached
@@ -310,7 +310,18 @@ def find_champions(nodes, root, leaf_key, champion, gain, above, cell):
     first = root // 2 if root % 2 == 0 else np.int64(champion[root // 2])
     gain[first] = nodes[root]["best"]
     above[first] = -1
-    for leaf in range(leaves):
+
+
+@writing_kernel
+def name_cells(nodes, champion, start, stop, above, cell):
+    """From where the leaves ``start .. stop`` lost to the clusters that they split, and their cells.
+
+    Fills
+    -----
+    above : int32 (n_leaves,), the leaf whose cluster it splits, -1 for the first center
+    cell : uint8 (n_leaves,), its new cell is where all bits >= this one agree; 64 for all space
+    """
+    for leaf in range(start, stop):
         cell[leaf] = 64
         if above[leaf] >= 0:
             # The cluster that a grouping node belongs to is that of the cell it is in.
@@ -323,13 +334,32 @@ def find_champions(nodes, root, leaf_key, champion, gain, above, cell):
             cell[leaf] = bit
 
 
-@kernel
-def order_ties(order, gain, leaf_key, longest):
-    """Sort runs of equal gain by key, largest first; return the runs longer than `longest`."""
-    n = order.size
-    long_runs = np.empty((n // longest + 1, 2), np.int64)
-    found = 0
-    start = 0
+@writing_kernel
+def name_parents(order, rank, above, cell, start, stop, parent, cells):
+    """Clusters that the centers ``start .. stop`` of the order split, and their cells."""
+    for t in range(start, stop):
+        soon = np.int64(order[min(t + _AHEAD, stop - 1)])
+        prefetch(above, soon)
+        prefetch(cell, soon)
+        leaf = np.int64(order[t])
+        parent[t] = rank[above[leaf]] if above[leaf] >= 0 else -1
+        cells[t] = cell[leaf]
+
+
+@writing_kernel
+def rank_leaves(order, start, stop, rank):
+    """Places of leaves in the order."""
+    for t in range(start, stop):
+        rank[order[t]] = t
+
+
+@writing_kernel
+def order_ties(order, gain, leaf_key, longest, long_runs):
+    """Sort runs of equal gain by key, largest first; list runs longer than `longest`, return how many.
+
+    There is room for one run in `longest` leaves, and one more.
+    """
+    n, found, start = order.size, 0, 0
     for i in range(1, n + 1):
         if i < n and gain[order[i]] == gain[order[start]]:
             continue
@@ -345,7 +375,7 @@ def order_ties(order, gain, leaf_key, longest):
                     k -= 1
                 order[k] = leaf
         start = i
-    return long_runs[:found]
+    return found
 
 
 @writing_kernel

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from holdfast._machine._kernels import portable_log
 from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import share_rows
+from holdfast._machine.parallel import cut_rows, share_parts, share_rows
 from holdfast.centers._cover_kernels import (
     LIGHT,
     NOW,
@@ -16,7 +16,10 @@ from holdfast.centers._cover_kernels import (
     fill_ancestors,
     find_champions,
     label_leaves,
+    name_cells,
+    name_parents,
     order_ties,
+    rank_leaves,
     remaining_costs,
 )
 from holdfast.centers._race_kernels import (
@@ -83,45 +86,59 @@ def ancestors_among(parent: NDArray[np.int32], n_clusters: int) -> NDArray[np.in
 def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
     """Greedy for all k: the gain of a leaf when it is chosen is static, so one sort is enough."""
     gain, above, cell, _ = champions_of(tree)
-    order = _sort_falling(gain)
-    for start, stop in order_ties(order, gain, tree.leaf_key, _LONG_RUN):
-        run = order[start:stop]
-        order[start:stop] = run[z_order(~tree.leaf_key[run][:, None])]
-    rank = np.empty(tree.n_leaves, np.int32)
-    rank[order] = np.arange(tree.n_leaves, dtype=np.int32)
-    cost = np.empty(tree.n_leaves)
-    remaining_costs(gain, order, cost)
-    parent_of_all = rank[above]
-    parent_of_all[above < 0] = -1  # the first center
-    chosen = order[:n_centers]
+    n, order = tree.n_leaves, _sort_falling(gain)
+    runs = np.empty((n // _LONG_RUN + 1, 2), dtype=np.int64)
+    count = order_ties(order, gain, tree.leaf_key, _LONG_RUN, runs)
+
+    def sort_ties(i: int) -> None:
+        run = order[runs[i, 0] : runs[i, 1]]
+        run[:] = run[z_order(~tree.leaf_key[run][:, None])]
+
+    share_parts(count, sort_ties)
+    rank, parent = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    cost, cells = np.empty(n), np.empty(n, dtype=np.uint8)
+    share_rows(n, lambda part: rank_leaves(order, part.start, part.stop, rank))
+    ends = cut_rows(n)
+
+    def describe(i: int) -> None:
+        if i == 0:
+            remaining_costs(gain, order, cost)
+        else:
+            name_parents(order, rank, above, cell, ends[i - 1], ends[i], parent, cells)
+
+    share_parts(len(ends), describe)
     label = rank
-    if n_centers < tree.n_leaves:
+    if n_centers < n:
+        label = ancestors_among(parent, n_centers)[rank]
+        order, parent, cells = (
+            order[:n_centers],
+            parent[:n_centers].copy(),
+            cells[:n_centers].copy(),
+        )
         cost = cost[:n_centers].copy()
-        label = ancestors_among(parent_of_all[order], n_centers)[rank]
-    return CenterSequence(
-        leaf=chosen,
-        cost=_in_data_units(cost, tree),
-        parent=parent_of_all[chosen],
-        cell=cell[chosen],
-        label=label,
-    )
+    return CenterSequence(order, _in_data_units(cost, tree), parent, cells, label)
 
 
 def champions_of(
     tree: Tree,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.uint8], NDArray[np.int32]]:
-    """Allocate and fill `gain`, `above`, `cell` and `champion` of `find_champions`."""
+    """Allocate and fill `gain`, `above`, `cell` and `champion`; see `find_champions`, `name_cells`."""
     champion = np.empty(tree.splits.size, dtype=np.int32)
     gain, above = np.empty(tree.n_leaves), np.empty(tree.n_leaves, dtype=np.int32)
     cell = np.empty(tree.n_leaves, dtype=np.uint8)
-    find_champions(tree.nodes, tree.root, tree.leaf_key, champion, gain, above, cell)
+    find_champions(tree.nodes, tree.root, tree.leaf_key, champion, gain, above)
+    share_rows(
+        tree.n_leaves,
+        lambda part: name_cells(tree.nodes, champion, part.start, part.stop, above, cell),
+    )
     return gain, above, cell, champion
 
 
 def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> CenterSequence:
     """Exponential mechanism by a race of clocks; docs/how_it_works.md explains why it is exact."""
     rounds, share = 0, 64 * n_centers + 1024
-    center, parent = np.empty((2, n_centers), dtype=np.int32)
+    # Two arrays: a hierarchy keeps the second one only.
+    center, parent = np.empty(n_centers, dtype=np.int32), np.empty(n_centers, dtype=np.int32)
     cost, cell = np.empty(n_centers), np.empty(n_centers, dtype=np.uint8)
     while rounds < n_centers:
         # A few centers need only the largest gains and the first arrivals.

@@ -84,12 +84,12 @@ def shifted_word(value, origin, scale, shift, j, low):
 
 
 @writing_kernel
-def shifted_words(rows, origin, scale, shift, low, words):
-    """Fill `words` with the shifted word of each value of the rows."""
+def shifted_words(rows, origin, scale, shift, low, anchor, words):
+    """Fill `words` with the shifted word of each value of the rows, less that of the anchor."""
     n, d = rows.shape
     for i in range(n):
         for j in range(d):
-            words[i, j] = shifted_word(rows[i, j], origin[j], scale, shift, j, low)
+            words[i, j] = shifted_word(rows[i, j], origin[j], scale, shift, j, low) - anchor[j]
 
 
 @inner_kernel

@@ -78,7 +78,7 @@ class Cells:
 
     def locate(self, leaves: NDArray[np.integer] | slice) -> NDArray[np.uint64]:
         """Coordinates of some leaves."""
-        return self.grid.locate(self.rows.take(self.first_rows[leaves], axis=0))
+        return self.grid.locate(self.rows, chosen=self.first_rows[leaves])
 
     @property
     def start(self) -> NDArray[np.int32]:

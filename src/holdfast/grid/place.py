@@ -26,6 +26,7 @@ DEPTH = 63
 
 # Absolute binary exponents that bound the shift. Doubles range from 2^-1074 to 2^1024. A window
 # starts at most 63 below and ends at most 64 + log2(sqrt(d)) above the range of the data.
+_GATHERED = 1 << 14  # rows copied at a time
 _LOWEST = -1280
 BLOCKS = 40
 """Number of 64-bit blocks in the shift of a dimension."""
@@ -97,9 +98,12 @@ class Grid:
             return math.inf
 
     def locate(
-        self, X: NDArray[np.float64], allocate: Callable[[Any, Any], NDArray[Any]] = np.empty
+        self,
+        X: NDArray[np.float64],
+        allocate: Callable[[Any, Any], NDArray[Any]] = np.empty,
+        chosen: NDArray[np.int32] | None = None,
     ) -> NDArray[np.uint64]:
-        """Compute the coordinates of rows that lie in the root cells.
+        """Compute the coordinates of rows that lie in the root cells: of the chosen ones, or of all.
 
         Returns
         -------
@@ -108,9 +112,8 @@ class Grid:
             side ``s_R / 2**l``. Two rows share a cell of side ``2**(b - 63) s_R`` if and only if no
             bit ``>= b`` of any coordinate differs.
         """
-        words = self._words(X, self.root_exponent - DEPTH, allocate)
-        words -= self.anchor << np.uint64(DEPTH)
-        return words
+        anchor = self.anchor << np.uint64(DEPTH)
+        return self._words(X, self.root_exponent - DEPTH, anchor, allocate, chosen)
 
     def locate_any(self, X: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """Compute the coordinates of any rows, and whether each row lies in the root cells."""
@@ -124,8 +127,8 @@ class Grid:
             rows = np.ascontiguousarray(X[near])
             coordinates[near] = self.locate(rows)
             # Compute the same offset 32 bits coarser, where it cannot wrap around.
-            coarse = self._words(rows, self.root_exponent - DEPTH + 32)
-            coarse -= self.anchor << np.uint64(DEPTH - 32)
+            anchor = self.anchor << np.uint64(DEPTH - 32)
+            coarse = self._words(rows, self.root_exponent - DEPTH + 32, anchor)
             inside[near] = (coarse < np.uint64(1 << 32)).all(axis=1)
         return coordinates, inside
 
@@ -136,23 +139,31 @@ class Grid:
         -------
         ndarray of shape (n, n_features), dtype uint64
         """
-        return self._words(X, exponent)
+        return self._words(X, exponent, np.zeros_like(self.anchor))
 
     def _words(
         self,
         X: NDArray[np.float64],
         low: int,
+        anchor: NDArray[np.uint64],
         allocate: Callable[[Any, Any], NDArray[Any]] = np.empty,
+        chosen: NDArray[np.int32] | None = None,
     ) -> NDArray[np.uint64]:
         """64 bits of each scaled and shifted coordinate, from weight ``2**low`` upwards."""
-        words: NDArray[np.uint64] = allocate(X.shape, np.uint64)
+        n = X.shape[0] if chosen is None else chosen.size
+        words: NDArray[np.uint64] = allocate((n, X.shape[1]), np.uint64)
         shift, rows = self.shift_words(low), read_only(X)
-        share_rows(
-            X.shape[0],
-            lambda part: shifted_words(
-                rows[part], self.origin, self.scale, shift, low, words[part]
-            ),
-        )
+
+        def work(part: slice) -> None:
+            step = part.stop - part.start if chosen is None else _GATHERED
+            for start in range(part.start, part.stop, max(step, 1)):
+                some = slice(start, min(start + step, part.stop))
+                values = rows[some] if chosen is None else rows.take(chosen[some], axis=0)
+                shifted_words(
+                    read_only(values), self.origin, self.scale, shift, low, anchor, words[some]
+                )
+
+        share_rows(n, work)
         return words
 
     def shift_words(self, low: int) -> NDArray[np.uint64]:
@@ -212,7 +223,7 @@ def place_grid(
     if least_exponent is not None:
         root_exponent = max(root_exponent, least_exponent)
     grid = Grid(origin, scale, shift, root_exponent, np.zeros(n_features, np.uint64), low)
-    anchor = grid._words(lower[None, :], root_exponent)
+    anchor = grid.cell_numbers(lower[None, :], root_exponent)
     return Grid(origin, scale, shift, root_exponent, anchor[0], low)
 
 
