@@ -26,7 +26,8 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 NEW = -1
 """The name of a cluster that has none yet."""
 
-_CAUTION, _MOST_CAUTION = 12.0, 2.5
+_CAUTION, _MOST_CAUTION = 4.0, 3.0
+_LN2 = 0.6931471805599453
 _BLOCKS = 64  # parts in which sums run; more would cost memory for large hierarchies
 _LEAST = 1 << 15  # units in a part
 
@@ -299,12 +300,16 @@ def caution_for(units: Units, sizes: tuple[int, ...]) -> Floats:
     """How many times the price a row must save before it moves, at each level, if it did not change.
 
     The difference between two means of n / k rows each is off by chance by about sqrt(2 k / (n d)) of
-    the distance from a row to its mean, and so is what one row saves. In large tables this is
-    nothing. Changes of structure, which are decided by many rows, need no caution.
+    the distance from a row to its mean, and so is what one row saves. Of n k such savings the largest
+    is off by about sqrt(2 ln(n k)) times as much; at the default price, a row must save that much
+    beyond the price. In large tables this is nothing. Changes of structure, which are decided by many
+    rows, need no caution.
     """
-    chance = np.sqrt(2.0 * np.array(sizes) / units.rows.size)
-    caution: Floats = np.minimum(1.0 + _CAUTION * chance, _MOST_CAUTION)
-    return caution
+    n, count = units.rows.shape[0], np.array(sizes)
+    chance = np.sqrt(2.0 * count / units.rows.size)
+    bits = np.array([(n * k).bit_length() for k in sizes])  # a logarithm that is the same everywhere
+    caution: Floats = 1.0 + _CAUTION * np.sqrt(2.0 * _LN2 * bits) * chance
+    return np.minimum(caution, _MOST_CAUTION)
 
 
 def solve_as(problem: Problem, levels: Levels, leaf: Numbers) -> Solution:
