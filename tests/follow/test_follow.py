@@ -349,6 +349,7 @@ def test_without_common_rows_the_model_is_fitted_again_with_new_names():
         ({"tolerance": np.nan}, "tolerance must be a non-negative number; got nan"),
         ({"levels": (2, 300)}, "levels and n_clusters must be at most 8"),
         ({"levels": (0,)}, "levels must be an integer of at least 1"),
+        ({"levels": 8}, "levels must be a list of numbers of clusters; got 8"),
         ({"ids": None}, "This model has ids, so X needs ids too"),
         ({"ids": np.zeros(240, dtype=int)}, "ids must be unique; got .* 240 times"),
         ({"ids": np.arange(3)}, r"ids must have one id per row, shape \(240,\)"),
@@ -361,6 +362,15 @@ def test_bad_input(arguments, message):
     model = fit(blobs(1), np.arange(240))
     with pytest.raises(ValueError, match=message):
         model.follow(blobs(1), **({"ids": np.arange(240)} | arguments))
+
+
+def test_an_index_that_repeats_is_named():
+    frame = pytest.importorskip("pandas").DataFrame(
+        blobs(1), index=[f"row {i}" for i in range(240)]
+    )
+    model = HierarchicalKMedian(4, max_centers=8).fit(frame)
+    with pytest.raises(ValueError, match="ids must be unique; got 'row 3' 2 times"):
+        model.follow(frame.iloc[[*range(240), 3]])
 
 
 def test_too_few_rows():

@@ -110,7 +110,7 @@ def test_tables_become_data_frames(written):
 
 def test_a_notebook_shows_the_releases(written, tmp_path):
     shown = written._repr_html_()
-    assert "1 of 10 rows (10.00%) changed cluster at 3 clusters" in shown
+    assert "1 of 10 rows (10.00%) changed cluster at 2 clusters, 1 (10.00%) at 3;" in shown
     assert "Cluster 2 ended; cluster 3 is new." in shown
     assert "The budget of 20.00% binds." in shown
     assert "0 releases" in Lineage(tmp_path / "new")._repr_html_()

@@ -253,6 +253,9 @@ class FollowedModel:
     def _ids_of(self, X: ArrayLike, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
         found, known = check_ids(X, ids, n_rows), self.ids_
         if known is not None and found is None:
+            index = getattr(X, "index", None)
+            if not getattr(index, "is_unique", True):
+                check_ids(None, np.asarray(index), n_rows)  # says what is wrong with it
             raise ValueError(
                 "This model has ids, so X needs ids too; got none. Pass ids, or fit without ids to "
                 "match rows by their values."
@@ -278,6 +281,8 @@ class FollowedModel:
         model: Any = self
         naming, k = model.hierarchy_.naming, model._n_features_out
         given = (k,) if naming is None else naming.levels
+        if levels is not None and not isinstance(levels, Iterable):
+            raise ValueError(f"levels must be a list of numbers of clusters; got {levels!r}.")
         given = given if levels is None else tuple(levels)
         for level in given:
             check_integer("levels", level)

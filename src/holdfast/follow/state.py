@@ -307,7 +307,9 @@ def caution_for(units: Units, sizes: tuple[int, ...]) -> Floats:
     """
     n, count = units.rows.shape[0], np.array(sizes)
     chance = np.sqrt(2.0 * count / units.rows.size)
-    bits = np.array([(n * k).bit_length() for k in sizes])  # a logarithm that is the same everywhere
+    bits = np.array(
+        [(n * k).bit_length() for k in sizes]
+    )  # a logarithm that is the same everywhere
     caution: Floats = 1.0 + _CAUTION * np.sqrt(2.0 * _LN2 * bits) * chance
     return np.minimum(caution, _MOST_CAUTION)
 

@@ -28,7 +28,6 @@ __all__ = [
     "choose_level",
     "describe_event",
     "describe_follow",
-    "describe_moves",
     "describe_release",
     "draw_lineage",
     "lay_out",
@@ -70,11 +69,15 @@ def list_events(events: Any, level: int) -> list[str]:
     return found
 
 
-def describe_moves(level: int, moved: float, n_survivors: int) -> str:
-    """Say how many rows changed cluster."""
-    count = round(moved * n_survivors)
-    share = f" ({moved:.2%})" if count else ""
-    return f"{count:,} of {n_survivors:,} rows{share} changed cluster at {level} clusters"
+def _describe_moves(moved: dict[int, float], n_survivors: int) -> str:
+    """Say how many rows changed cluster, level by level."""
+    words = []
+    for level, fraction in moved.items():
+        count = round(fraction * n_survivors)
+        words.append((f"{count:,}", f" ({fraction:.2%})" if count else "", f" at {level}"))
+    first, share, at = words[0]
+    text = f"{first} of {n_survivors:,} rows{share} changed cluster{at} clusters"
+    return ", ".join([text, *map("".join, words[1:])])
 
 
 def describe_follow(report: Any, events: Any, levels: Iterable[int] | None = None) -> str:
@@ -90,9 +93,9 @@ def describe_follow(report: Any, events: Any, levels: Iterable[int] | None = Non
     """
     place = {int(k): j for j, k in enumerate(report.levels)}
     chosen = list(place if levels is None else levels)
-    parts = [describe_moves(k, float(report.moved[place[k]]), report.n_survivors) for k in chosen]
+    moves = _describe_moves({k: float(report.moved[place[k]]) for k in chosen}, report.n_survivors)
     new = "row is" if report.n_new == 1 else "rows are"
-    text = f"{'; '.join(parts)}; {report.n_new:,} {new} new, {report.n_left:,} left."
+    text = f"{moves}; {report.n_new:,} {new} new, {report.n_left:,} left."
     told = "; ".join(dict.fromkeys(e for k in chosen for e in list_events(events, k)))
     if told:
         text += f" {told[0].upper()}{told[1:]}."
@@ -107,7 +110,7 @@ def describe_follow(report: Any, events: Any, levels: Iterable[int] | None = Non
 def describe_release(release: Release, levels: Iterable[int] | None = None) -> str:
     """Say in a few sentences what changed since the release before."""
     if not release.number:
-        cuts = " and ".join(str(k) for k in release.levels["level"])
+        cuts = ", ".join(str(k) for k in release.levels["level"])
         return f"First release: {release.n_rows:,} rows in {cuts} clusters."
     report = SimpleNamespace(
         levels=release.levels["level"].tolist(),
