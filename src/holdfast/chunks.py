@@ -50,32 +50,30 @@ def fit_chunks(
     """Fit rows that need not fit into memory, one chunk at a time.
 
     The result is that of :meth:`HierarchicalKMedian.fit` on the distinct rows with their counts,
-    bit for bit, for any chunks in any order. Where there are more than `max_cells` distinct rows,
-    cells of the seeded grid stand for them: the smallest side at which there are at most
-    `max_cells`, which depends on all rows but not on how they were divided; see
-    docs/changing_data.md.
+    bit for bit, for any chunks in any order. If there are more than `max_cells` distinct rows, cells
+    of the seeded grid represent them, with the smallest side at which there are at most `max_cells`;
+    see docs/changing_data.md.
 
     Parameters
     ----------
     estimator : HierarchicalKMedian
-        Is fitted. If anything fails it stays as it was.
+        The estimator to fit. After an error, it is unchanged.
     batches : list of chunks, path, or callable
         A chunk is an array, a pandas, polars or pyarrow table, a pyarrow record batch, or the path
         of a CSV, Parquet, Arrow or .npy file, which is read in parts. A tuple ``(X, weight)`` gives
-        a chunk its weights. A function without arguments returns an iterator over chunks. An
-        iterator works where no labels are asked for.
+        a chunk its weights. A callable without arguments returns an iterator over chunks. An iterator
+        works only without `labels`.
     columns : iterable of str, default=None
         Columns of frames and files to use; all by default.
     sample_weight : str, default=None
-        Column of frames and files that says how often each row counts. Weights are whole numbers
-        of at least 0.
+        Column of frames and files with the weight of each row: integers of at least 0.
     max_cells : int, default=2097152
         Largest number of distinct rows or cells that are clustered.
     labels : str or path-like, default=None
-        Write the labels of all rows there in a second pass: one column ``label`` in the order of
-        the rows, as Parquet, CSV or Arrow by the ending of the name; whole or not at all.
+        File for the labels of all rows, written in a second pass: one column ``label`` in the order
+        of the rows, as Parquet, CSV or Arrow by the file extension. It is complete or not written.
     chunk_rows : int, default=1048576
-        Rows that are worked on at a time. Changes memory, never the result.
+        Rows to process at a time. Affects memory, never the result.
 
     Returns
     -------

@@ -33,7 +33,7 @@ _COUNTS = ("trials", "repeats", "draws", "block", "max_clusters", "min_samples")
 
 
 class ConfigError(ValueError):
-    """A configuration file that cannot be meant."""
+    """An invalid configuration file."""
 
 
 @dataclass(frozen=True)

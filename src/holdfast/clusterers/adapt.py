@@ -202,7 +202,7 @@ def as_clusterer(
     randomized: bool | None = None,
     max_clusters: int | None = None,
 ) -> Clusterer:
-    """Put any clusterer behind the one protocol.
+    """Adapt any clusterer to the protocol of `Clusterer`.
 
     Parameters
     ----------

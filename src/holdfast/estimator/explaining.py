@@ -39,9 +39,9 @@ class ExplainedModel:
     ) -> Explanation:
         """Describe the clusters and splits by short rules, in the units of the table.
 
-        Rules describe the clustering; they do not decide it. Each has its precision, its coverage
-        and its own stability. A cluster gets a further rule where that describes more of it. Tables
-        of more than 2^20 values are sampled by key.
+        Rules describe the clustering; they do not define it. Each rule has a precision, a coverage
+        and a stability. A cluster gets another rule if that describes more of it. Tables of more
+        than 2^20 values are sampled by key.
 
         Parameters
         ----------
@@ -52,8 +52,8 @@ class ExplainedModel:
         max_rules : int, default=3
             The largest number of rules for a cluster.
         preparer : TablePreparer, default=None
-            What prepared the rows, such as the first step of a pipeline. Rules then speak of the
-            table in its units. Models that the command line fitted know it.
+            The transformer that prepared the rows, such as the first step of a pipeline. Rules are
+            then in the units of the table. Not needed for models that the command line fitted.
 
         Returns
         -------
@@ -79,7 +79,7 @@ class ExplainedModel:
         *,
         preparer: TablePreparer | None = None,
     ) -> RowExplanation:
-        """Say why a row is in its cluster, and how far away the boundaries are.
+        """Explain why a row is in its cluster, and how far away the boundaries are.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class ExplainedModel:
         n_clusters : int, default=None
             The cut to explain. None means that of `labels_`.
         preparer : TablePreparer, default=None
-            What prepared the rows: columns are then named as in the table.
+            The transformer that prepared the rows: columns are then named as in the table.
 
         Returns
         -------

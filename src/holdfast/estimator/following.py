@@ -80,10 +80,10 @@ class FollowedModel:
         sample_weight: ArrayLike | None = None,
         dry_run: bool = False,
     ) -> Any:
-        """Cluster today's rows so that clusters stay what they were.
+        """Cluster today's rows and keep the clusters of this model.
 
-        Surviving rows change their cluster only where this lowers the cost enough, and clusters
-        keep their names: ``hierarchy_.names(k)``. The result depends on this model, the rows and
+        Remaining rows change cluster only if this lowers the cost enough, and clusters keep their
+        names: ``hierarchy_.names(k)``. The result depends on this model, the rows and
         the parameters, not on the order of rows. The same rows again change nothing. See
         docs/follow.md.
 
@@ -99,17 +99,18 @@ class FollowedModel:
             The numbers of clusters to follow; `n_clusters` is always one of them. None follows
             those that were followed before. The hierarchy ends at the largest.
         price : float, default=0.25
-            Of a move. To move 4% of the rows must lower the cost by more than 4 x price %.
+            The price of a move. With 0.25, moving 4% of the rows must lower the cost by more than
+            1%.
         budget : float, default=None
-            The fraction of the surviving weight that may change its cluster, at every level.
+            The largest fraction of the remaining weight that may change cluster, at every level.
         tolerance : float, default=None
-            By how much the cost of a level may exceed that of a new fit, relative to it. If it
-            does, the price of that level is lowered; at last the new fit is taken. The budget comes
-            first. This makes a new fit, which takes its time.
+            The fraction by which the cost of a level may exceed that of a new fit. If it does, the
+            price of that level is lowered, and if no price suffices, the new fit is used. The
+            budget has priority. This needs a new fit, which takes time.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative. Moved fractions and the budget count weight.
         dry_run : bool, default=False
-            Whether to return only the plan: what would move, and what it would cost.
+            Whether to return only the plan: what would move, and at which cost.
 
         Returns
         -------
@@ -141,7 +142,7 @@ class FollowedModel:
 
     @unwrap_interrupts()
     def polish(self, levels: Iterable[int] | None = None) -> Any:
-        """Lower the cost of the clusters of some levels: a good start for a series of releases.
+        """Lower the cost of the clusters at some levels: a good start for a series of releases.
 
         A fit makes one split after the other. This lets all levels settle together: rows move to
         better clusters, and clusters merge, split and change parents while the cost falls. Followed

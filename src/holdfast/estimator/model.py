@@ -298,9 +298,10 @@ class HierarchicalKMedian(
         """Predict the labels of rows.
 
         Rows of the fit get their fitted labels if `n_clusters` is at most the number of distinct
-        rows. A model that follows another one gives rows the cluster whose means are nearest, which
-        is not the fitted label of rows that are held; see `held_` and `ids`. Means and medoids replay the nested splits. The tree uses the smallest labeled cell
-        that contains a row; rows outside all cells get label 0, with a warning.
+        rows. Means and medoids replay the nested splits. The tree uses the smallest labeled cell that
+        contains a row; rows outside all cells get label 0, with a warning. A model that follows
+        another one assigns rows to the cluster with the nearest means, which is not the fitted label
+        of held rows; see `held_` and `ids`.
 
         Parameters
         ----------
@@ -312,7 +313,7 @@ class HierarchicalKMedian(
             outside all cells. -1 is a good choice. None labels every row with a cluster.
         ids : array-like of shape (n_samples,), default=None
             Ids of the rows, for a model with ids. Rows of the model with the same values then get
-            their fitted labels, also if they are held.
+            their fitted labels, even if they are held.
 
         Returns
         -------

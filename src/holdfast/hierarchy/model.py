@@ -69,8 +69,9 @@ class Hierarchy:
 
     Cluster t is the cluster of the t-th center for every k > t. ``cut(k + 1)`` differs from
     ``cut(k)`` only in the rows that moved into the new cluster k.
-    :meth:`HierarchicalKMedian.fit` creates it. It holds no rows: what needs them is asked of the
-    estimator, such as :meth:`HierarchicalKMedian.explain` and :func:`holdfast.membership`.
+    :meth:`HierarchicalKMedian.fit` creates it. It does not hold the rows, so methods that need them
+    belong to the estimator, such as :meth:`HierarchicalKMedian.explain`; see also
+    :func:`holdfast.membership`.
 
     Attributes
     ----------
@@ -91,9 +92,9 @@ class Hierarchy:
 
     Notes
     -----
-    After `partial_fit` or `forget`, the tree has computed its first clusters only. `cut`, `sizes`,
-    `predict` and `first` use these where they are enough. Everything else, and more clusters, are
-    computed when they are first asked for. Threads may share a hierarchy.
+    After `partial_fit` or `forget`, the tree has computed only its first clusters. `cut`, `sizes`,
+    `predict` and `first` use them if they suffice. Everything else is computed on first use. Threads
+    may share a hierarchy.
     """
 
     center_indices: NDArray[np.int64]

@@ -237,7 +237,7 @@ class Lineage:
         return self._table(lines, [*fields, ("column", object), ("before", "f8"), ("after", "f8")])
 
     def of(self, id: Any) -> NDArray[Any]:
-        """Tell where a row was, release by release.
+        """List the clusters of one row, release by release.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class Lineage:
         ----------
         fresh : bool, default=False
             Whether to fit the rows of each release again where the cost of a fresh fit is not
-            stored. `append` does not make this fit because it takes longer than to follow.
+            stored. `append` does not make this fit, because it takes longer than following.
 
         Returns
         -------

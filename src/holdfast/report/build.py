@@ -95,7 +95,7 @@ def build_report(
         among them, otherwise about the largest. Amounts that leave fewer than two rows a cluster
         are dropped.
     trials : int, default=15
-        Perturbed data sets for each number; half as many for methods that are fitted again for
+        Perturbed data sets for each figure; half as many for methods that are fitted again for
         each k.
     repeats : int, default=4
         Random states of the report's own method. Other randomized methods get at most 3.
@@ -107,16 +107,16 @@ def build_report(
     title : str, default="Clustering report"
         Title of the page.
     command : str, default=None
-        The command that makes the page again. None shows the Python call.
+        The command that reproduces the page. None shows the Python call.
     preparation : sequence of str, default=()
-        What was done to the data before, one sentence each, for the page.
+        Sentences for the page on how the data were prepared.
     n_jobs : int, default=-1
         As for `average_sensitivity`.
     random_state : int, RandomState, Generator or None, default=0
         Determines a 64-bit seed. The page shows the hierarchy of this seed.
     progress : bool or callable, default=False
-        True writes progress to standard error. A callable is called with what is being done, and
-        how much of how much is done.
+        Whether to print progress to standard error. A callable receives the name of the current
+        step, the work done, and the total work.
 
     Returns
     -------
@@ -239,7 +239,7 @@ def _list_versions() -> dict[str, str]:
 
 
 def build_sensitivity_report(result: SensitivityResult) -> Report:
-    """Put a result of `average_sensitivity` on a page of its own.
+    """Describe a result of `average_sensitivity` on one page.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """Everything that was found out about a clustering, for people and for programs.
+    """The results of a report, as a page and as a dictionary.
 
     Attributes
     ----------

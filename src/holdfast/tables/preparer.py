@@ -20,30 +20,30 @@ __all__ = ["PreparingClusterer", "TablePreparer", "prepare_again", "prepare_fram
 
 
 class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
-    """Turn a mixed table into rows of comparable numbers, as ``holdfast fit`` does.
+    """Prepare a table of mixed columns for clustering, as ``holdfast fit`` does.
 
-    Numbers and dates are divided by a scale that no single row decides, categories get a column for
-    each level, gaps are filled and marked; see docs/tables.md. Order and division of the rows change
-    no bit of the result.
+    Numbers and dates are divided by a robust scale, categories get one column for each level, and
+    missing values are filled and marked; see docs/tables.md. The result does not depend on the order
+    of the rows.
 
     Parameters
     ----------
     categories : list of str, default=()
-        Columns to take as categories, also where they hold numbers.
+        Columns to treat as categories, even if they hold numbers.
     dates : list of str, default=()
-        Columns of text that hold dates or times, as in ISO 8601. Dates of other types are known.
+        Text columns that hold dates or times, as in ISO 8601. Date columns are recognized.
     ignore : list of str, default=()
         Columns to leave out.
     log : list of str, default=()
-        Columns of numbers x of which log(1 + x) is taken.
+        Columns of numbers to transform by log(1 + x).
     cycles : list of {"hour", "weekday"}, default=()
-        What is added of dates, as points on a circle.
+        Parts of dates to add, as points on a circle.
     scale : {"core", "steps", "range"} or None, default="core"
         What numbers are divided by: the deviation of their core, or their range, as in Gower's
         coefficient. None leaves them as they are. "steps" rounds the deviation to 2^(i/4), for
         ``method="tree"``, whose grid is fixed.
     missing : {"indicate", "median", "error"}, default="indicate"
-        Fill gaps and mark them in a column of their own, only fill them, or refuse them.
+        Fill missing values and mark them in an additional column, only fill them, or raise an error.
     metric : {"euclidean", "manhattan"}, default="euclidean"
         The distance in which a mismatch of categories weighs like sqrt(2) deviations of a number,
         or with ``scale="range"`` like its range.
@@ -51,7 +51,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
     Attributes
     ----------
     preparation_ : Preparation
-        What was decided; `to_json` and `from_json` store it without pickle.
+        The fitted preparation; `to_json` and `from_json` store it without pickle.
     treatments_ : tuple of Treatment
         What is done with each column, in words.
     n_features_in_ : int
