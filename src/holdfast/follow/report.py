@@ -1,5 +1,6 @@
 """What following did: who moved where and why, and what became of each cluster."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ __all__ = [
     "Staleness",
     "list_events",
     "list_moves",
+    "name_events",
 ]
 
 REASONS = ("values changed", "new parent", "split", "merge", "boundary moved")
@@ -212,32 +214,59 @@ def list_events(
         for y in range(flow.shape[0]):
             np.add.at(table[rows[y]], columns, flow[y] * unit)
         size_after = sizes_after[after.offsets[level] : after.offsets[level + 1]]
-        # A cluster that began mostly with rows of another one was split off from it.
-        parent = {}
-        for j in np.flatnonzero(~np.isin(new, old)).tolist():
-            i = int(table[:, j].argmax())
-            parent[j] = i if 2.0 * table[i, j] >= size_after[j] > 0.0 else -1
-        for i, name in enumerate(old.tolist()):
-            size, place = float(sizes_before[level][i]), np.flatnonzero(new == name)
-            if place.size == 0:
-                j = int(table[i].argmax())
-                joined = 2.0 * table[i].sum() >= size > 0.0
-                other = int(new[j]) if joined else -1
-                events.append((k, name, "merged" if joined else "ended", other, size, 0.0))
-                continue
-            now = float(size_after[place[0]])
-            parts = [j for j, origin in parent.items() if origin == i]
-            if parts:
-                events += [(k, name, "split", int(new[j]), size, now) for j in parts]
-                continue
-            grown, shrunk = now > (1 + _NOTABLE) * size, now < (1 - _NOTABLE) * size
-            event = "grown" if grown else "shrunk" if shrunk else "kept"
-            events.append((k, name, event, -1, size, now))
-        events += [
-            (k, int(new[j]), "new", -1 if i < 0 else int(old[i]), 0.0, float(size_after[j]))
-            for j, i in parent.items()
-        ]
+        sizes, place = sizes_before[level], {name: j for j, name in enumerate(new.tolist())}
+        partner = {i: place[name] for i, name in enumerate(old.tolist()) if name in place}
+        for i, j, event, other in name_events(table, sizes, size_after, partner):
+            if i < 0:
+                origin = -1 if other < 0 else int(old[other])
+                events.append((k, int(new[j]), event, origin, 0.0, float(size_after[j])))
+            else:
+                now = 0.0 if j < 0 else float(size_after[j])
+                into = -1 if other < 0 else int(new[other])
+                events.append((k, int(old[i]), event, into, float(sizes[i]), now))
     return np.array(events, dtype=EVENT_DTYPE)
+
+
+def name_events(
+    shared: Floats, sizes_before: Floats, sizes_after: Floats, partner: Mapping[int, int]
+) -> Iterator[tuple[int, int, str, int]]:
+    """Name what became of each cluster, by most of its rows or a tenth of its size.
+
+    Parameters
+    ----------
+    shared : ndarray of shape (n_before, n_after), dtype float64
+        Weight of the rows in each pair of clusters.
+    sizes_before, sizes_after : ndarray of shape (n_before,) and (n_after,), dtype float64
+    partner : mapping of int to int
+        Clusters that are the same before and after.
+
+    Yields
+    ------
+    before, after : int
+        -1 where the cluster has no partner.
+    event : str
+    other : int
+        What split off, or what the cluster merged into, after; or where a new one comes from, before.
+    """
+    # A cluster that began mostly with rows of another one was split off from it.
+    origin = {}
+    for j in sorted(set(range(sizes_after.size)) - set(partner.values())):
+        i = int(shared[:, j].argmax())
+        origin[j] = i if 2.0 * shared[i, j] >= sizes_after[j] > 0.0 else -1
+    for i, size in enumerate(sizes_before.tolist()):
+        if i not in partner:
+            joined = 2.0 * shared[i].sum() >= size > 0.0
+            other = int(shared[i].argmax()) if joined else -1
+            yield i, -1, "merged" if joined else "ended", other
+            continue
+        now = sizes_after[partner[i]]
+        parts = [j for j, source in origin.items() if source == i]
+        grown, shrunk = now > (1 + _NOTABLE) * size, now < (1 - _NOTABLE) * size
+        event = "split" if parts else "grown" if grown else "shrunk" if shrunk else "kept"
+        for part in parts or [-1]:
+            yield i, partner[i], event, part
+    for j, i in origin.items():
+        yield -1, j, "new", i
 
 
 EVENT_DTYPE = np.dtype(

@@ -3,18 +3,17 @@
 from __future__ import annotations  # short names in help()
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from holdfast.follow.report import name_events
 from holdfast.stability.measures import Labels, match_clusters, overlap_table
 
 Numbers = NDArray[np.float64]
-
-_NOTABLE = 0.1  # of its size, from which a cluster has grown or shrunk
 
 
 def match_labels(
@@ -178,10 +177,28 @@ def compare_cuts(before: LabeledRows, after: LabeledRows) -> CutDifference:
         place = {name: b for b, name in enumerate(after.names.tolist())}
         known = enumerate(before.names.tolist())
         partner = {a: place[name] for a, name in known if name in place}
-    pairs: list[tuple[int | None, int | None]] = [(a, partner.get(a)) for a in range(k_a)]
-    pairs += [(None, b) for b in range(k_b) if b not in partner.values()]
-    changes = [_describe_change(a, b, shared, sizes, before, after) for a, b in pairs]
-    clusters = tuple(_name_event(change, changes, shared) for change in changes)
+    events: dict[tuple[int, int], tuple[str, int]] = {}
+    for a, b, event, other in name_events(shared, *sizes, partner):
+        events.setdefault((a, b), (event, other))  # of a split, the first part
+    padded = np.pad(shared, ((0, 1), (0, 1)))  # -1 stands for no cluster
+    size_a, size_b = (np.append(size, 0.0) for size in sizes)
+    clusters = tuple(
+        ClusterChange(
+            before=None if a < 0 else a,
+            after=None if b < 0 else b,
+            size_before=float(size_a[a]),
+            size_after=float(size_b[b]),
+            kept=float(padded[a, b]),
+            left=float(padded[a].sum() - padded[a, b]),
+            joined=float(padded[:, b].sum() - padded[a, b]),
+            removed=float(size_a[a] - padded[a].sum()),
+            added=float(size_b[b] - padded[:, b].sum()),
+            same_center=min(a, b) >= 0 and np.array_equal(before.centers[a], after.centers[b]),
+            event=event,
+            other=None if other < 0 else other,
+        )
+        for (a, b), (event, other) in events.items()
+    )
     return CutDifference(
         n_before=float(before.weight.sum()),
         n_after=float(after.weight.sum()),
@@ -189,59 +206,6 @@ def compare_cuts(before: LabeledRows, after: LabeledRows) -> CutDifference:
         n_moved=float(common.sum()) - sum(change.kept for change in clusters),
         clusters=clusters,
     )
-
-
-def _describe_change(
-    a: int | None,
-    b: int | None,
-    shared: Numbers,
-    sizes: tuple[Numbers, Numbers],
-    before: LabeledRows,
-    after: LabeledRows,
-) -> ClusterChange:
-    kept = 0.0 if a is None or b is None else float(shared[a, b])
-    stayed_a = 0.0 if a is None else float(shared[a].sum())
-    stayed_b = 0.0 if b is None else float(shared[:, b].sum())
-    size_a = 0.0 if a is None else float(sizes[0][a])
-    size_b = 0.0 if b is None else float(sizes[1][b])
-    same = a is not None and b is not None and np.array_equal(before.centers[a], after.centers[b])
-    return ClusterChange(
-        before=a,
-        after=b,
-        size_before=size_a,
-        size_after=size_b,
-        kept=kept,
-        left=stayed_a - kept,
-        joined=stayed_b - kept,
-        removed=size_a - stayed_a,
-        added=size_b - stayed_b,
-        same_center=bool(same),
-    )
-
-
-def _name_event(
-    change: ClusterChange, changes: list[ClusterChange], shared: Numbers
-) -> ClusterChange:
-    """Say what became of a cluster: of most of its rows, or of a tenth of its size."""
-    a, b = change.before, change.after
-    if b is None and a is not None:
-        joined = 2.0 * shared[a].sum() >= change.size_before > 0.0
-        other = int(shared[a].argmax()) if joined else None
-        return replace(change, event="merged" if joined else "ended", other=other)
-    if a is None and b is not None:
-        return replace(change, event="new", other=_origin(change, shared))
-    parts = [c.after for c in changes if c.before is None and _origin(c, shared) == a]
-    if parts:
-        return replace(change, event="split", other=parts[0])
-    grown = change.size_after > (1.0 + _NOTABLE) * change.size_before
-    shrunk = change.size_after < (1.0 - _NOTABLE) * change.size_before
-    return replace(change, event="grown" if grown else "shrunk" if shrunk else "kept")
-
-
-def _origin(change: ClusterChange, shared: Numbers) -> int | None:
-    """Find the cluster before that most rows of a new cluster come from."""
-    a = int(shared[:, change.after].argmax())
-    return a if 2.0 * shared[a, change.after] >= change.size_after > 0.0 else None
 
 
 def _partners(table: NDArray[Any]) -> dict[int, int]:
