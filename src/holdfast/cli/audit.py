@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.cli.console import Console, IncompleteResult, InputError, input_errors
-from holdfast.cli.inputs import read_dataset, read_distances
+from holdfast.cli.inputs import check_counts, read_dataset, read_distances
 from holdfast.cli.options import (
     DELETE,
     Clusters,
@@ -18,7 +18,6 @@ from holdfast.cli.options import (
     Full,
     MeasureOptions,
     ReadOptions,
-    check_counts,
     check_seed,
     option,
     parse_amounts,

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.cut import append_labels, describe_cuts, describe_profile, show_labels
-from holdfast.cli.inputs import limit_counts, load_model, read_dataset, save_model, table_of
+from holdfast.cli.inputs import (
+    check_counts,
+    check_method,
+    limit_counts,
+    load_model,
+    read_dataset,
+    save_model,
+    table_of,
+)
 from holdfast.cli.options import (
     CLUSTERS,
     EPSILON,
@@ -20,8 +28,6 @@ from holdfast.cli.options import (
     OutputOptions,
     ReadOptions,
     Weights,
-    check_counts,
-    check_method,
     check_seed,
     option,
     parse_counts,

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from holdfast.tables.read import DataTable
     from holdfast.tables.summary import Treatment
 
+_METHODS = ("means", "medoids", "tree")
+_METRICS = ("euclidean", "manhattan", "cosine")
 _MOST_TREATMENTS = 40
 
 
@@ -206,6 +208,24 @@ def show_preparation(
     if len(treatments) > len(shown):
         lines.append([f"and {len(treatments) - len(shown):,} more", "", ""])
     console.show_table(["column", "kind", "what is done with it"], lines, notice=True)
+
+
+def check_method(method: str, metric: str = "euclidean") -> None:
+    """Refuse unknown methods and metrics before the data are read."""
+    for option, value, known in (("method", method, _METHODS), ("metric", metric, _METRICS)):
+        if value not in known:
+            raise InputError(f"--{option} must be one of {', '.join(known)}; got {value!r}.")
+
+
+def check_counts(ks: tuple[int, ...], n_rows: int) -> None:
+    """Refuse more clusters than there are rows."""
+    from holdfast.tables.errors import count
+
+    if max(ks) > n_rows:
+        raise InputError(
+            f"--clusters asks for {max(ks):,} clusters of {count(n_rows, 'row')}; ask for at most "
+            f"{n_rows:,}."
+        )
 
 
 def limit_counts(

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from holdfast.tables.preparation import Missing
     from holdfast.tables.read import TextFormat
 
-METHODS = ("means", "medoids", "tree")
-_METRICS = ("euclidean", "manhattan", "cosine")
 COLUMNS = "Columns and rows"
 READING = "Reading text files"
 OUTPUT = "Output"
@@ -359,24 +357,6 @@ def parse_names(option: str, text: str | None) -> tuple[str, ...]:
     if not names or "" in names:
         raise InputError(f"{option} must be names separated by commas, such as a,b; got {text!r}.")
     return tuple(dict.fromkeys(names))
-
-
-def check_method(method: str, metric: str = "euclidean") -> None:
-    """Refuse unknown methods and metrics before the data are read."""
-    for option, value, known in (("method", method, METHODS), ("metric", metric, _METRICS)):
-        if value not in known:
-            raise InputError(f"--{option} must be one of {', '.join(known)}; got {value!r}.")
-
-
-def check_counts(ks: tuple[int, ...], n_rows: int) -> None:
-    """Refuse more clusters than there are rows."""
-    from holdfast.tables.errors import count
-
-    if max(ks) > n_rows:
-        raise InputError(
-            f"--clusters asks for {max(ks):,} clusters of {count(n_rows, 'row')}; ask for at most "
-            f"{n_rows:,}."
-        )
 
 
 def check_seed(seed: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.console import Console, input_errors
-from holdfast.cli.inputs import read_dataset
+from holdfast.cli.inputs import check_method, read_dataset
 from holdfast.cli.options import (
     DELETE,
     ColumnOptions,
@@ -17,7 +17,6 @@ from holdfast.cli.options import (
     MethodOption,
     ReadOptions,
     ReportMeasureOptions,
-    check_method,
     check_seed,
     option,
     parse_amounts,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.progress import Progress
 from holdfast.cli.console import Console, IncompleteResult, InputError, input_errors
-from holdfast.cli.inputs import read_dataset
+from holdfast.cli.inputs import check_counts, check_method, read_dataset
 from holdfast.cli.options import (
     ColumnOptions,
     DataFile,
@@ -12,8 +12,6 @@ from holdfast.cli.options import (
     MeasureOptions,
     MethodOption,
     ReadOptions,
-    check_counts,
-    check_method,
     check_seed,
     option,
     parse_amounts,

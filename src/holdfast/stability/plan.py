@@ -293,9 +293,8 @@ class Plan:
     @property
     def n_self_sets(self) -> int:
         """Number of sets of outputs of the unperturbed rows, for the self-distance."""
-        if self.coupling == "same_seed":
-            return 0
-        return min(max(self.n_trials, 2), _MOST_SELF_SETS)
+        sets = min(max(self.n_trials, 2), _MOST_SELF_SETS)
+        return 0 if self.coupling == "same_seed" else sets
 
     def seeds_of(self, what: str, number: int) -> tuple[int, ...]:
         """Seeds of a trial ("output") or of a set for the self-distance ("self").
@@ -318,8 +317,7 @@ class Plan:
 
     def perturbed(self, unit: Unit) -> tuple[Rows, NDArray[np.int64]]:
         """Rows of a unit, and the index in the base of each one (-1: none)."""
-        change = self.changes[unit[0]]
-        base = self.bases[change.base]
+        base = self.bases[(change := self.changes[unit[0]]).base]
         if self.exhaustive:
             kept = np.delete(np.arange(base.rows.shape[0]), unit[1])
             return base.rows[kept], kept
@@ -343,14 +341,7 @@ def build_plan(
 ) -> Plan:
     """Validate the arguments of `average_sensitivity` and its relatives."""
     ks = (CHOSEN,) if n_clusters is None else check_ks(n_clusters)
-    adapted = as_clusterer(clusterer, max_clusters=max(ks) or None)
-    needs_k = not isinstance(adapted, EstimatorClusterer) or adapted.count_parameters
-    if n_clusters is None and needs_k and not isinstance(adapted, FunctionClusterer):
-        raise ValueError(
-            f"n_clusters may be left out only for clusterers that choose the number of clusters "
-            f"themselves; {adapted.name} does not. Pass n_clusters."
-        )
-    adapted, rows = as_selectable(adapted, X, pairwise)
+    adapted, rows = as_selectable(_adapt(clusterer, ks), X, pairwise)
     if coupling not in _COUPLINGS:
         raise ValueError(f"coupling must be one of {', '.join(_COUPLINGS)}; got {coupling!r}.")
     check_integer("repeats", repeats)
@@ -385,6 +376,17 @@ def build_plan(
     )
 
 
+def _adapt(clusterer: Any, ks: tuple[int, ...]) -> Clusterer:
+    adapted = as_clusterer(clusterer, max_clusters=max(ks) or None)
+    needs_k = not isinstance(adapted, EstimatorClusterer) or adapted.count_parameters
+    if ks == (CHOSEN,) and needs_k and not isinstance(adapted, FunctionClusterer):
+        raise ValueError(
+            f"n_clusters may be left out only for clusterers that choose the number of clusters "
+            f"themselves; {adapted.name} does not. Pass n_clusters."
+        )
+    return adapted
+
+
 def keyed_seed(seed: int, what: str, *numbers: int) -> int:
     """Derive a seed for a clusterer: 32 bits, the range that scikit-learn accepts."""
     return _key(seed, what, numbers) >> 32
@@ -415,7 +417,7 @@ def check_ks(n_clusters: Any) -> tuple[int, ...]:
         raise ValueError("n_clusters must be one or more integers; got none.")
     for k in ks:
         check_integer("n_clusters", k)
-    return tuple(int(k) for k in ks)
+    return tuple(map(int, ks))
 
 
 def _list_perturbations(delete: Any, perturb: Any) -> list[Perturbation]:
@@ -447,9 +449,9 @@ def _assign_bases(
         if fraction not in bases:
             bases[fraction] = _hold_back(rows, fraction, seed)
         base = bases[fraction]
-        n_rows = base.rows.shape[0]
-        check = getattr(perturbation, "check", None)
-        left = n_rows if check is None else min(n_rows, check(n_rows, base.spare.shape[0]))
+        left = n_rows = base.rows.shape[0]
+        if hasattr(perturbation, "check"):
+            left = min(n_rows, perturbation.check(n_rows, base.spare.shape[0]))
         if max(ks) > left:
             raise ValueError(
                 f"n_clusters must be at most the number of rows left, {left} of {rows.shape[0]} "
@@ -462,8 +464,7 @@ def _assign_bases(
 def _hold_back(rows: Rows, fraction: float, seed: int) -> Base:
     if not 0.0 <= fraction < 1.0:
         raise ValueError(f"held_back must be at least 0 and less than 1; got {fraction!r}.")
-    n_rows = rows.shape[0]
-    n_spare = round(fraction * n_rows)
+    n_rows, n_spare = rows.shape[0], round(fraction * rows.shape[0])
     if n_spare > n_rows - 1:
         raise ValueError(f"held_back must leave a row to fit; got {fraction!r} of {n_rows} rows.")
     held = np.zeros(n_rows, dtype=np.bool_)

@@ -36,8 +36,7 @@ _ARRAYS = ("n_before", "n_after", "n_kept", "matched", "rand", "information", "f
 _TUPLES = ("changes", "n_clusters", "seeds")
 
 
-MOST_ROWS = 5000
-"""Rows of a consensus matrix, at most."""
+_MOST_ROWS = 5000  # of a consensus matrix
 
 AXIS_TITLES = {
     "moved_fraction": "fraction of the remaining rows that move",
@@ -123,10 +122,10 @@ class Consensus:
 def _find_consensus(labels: NDArray[np.int32]) -> Consensus:
     """Count pairs of rows in the same cluster; one fit a row, as in `SensitivityResult.labels`."""
     n_rows = labels.shape[1]
-    if n_rows > MOST_ROWS:
+    if n_rows > _MOST_ROWS:
         raise ValueError(
             f"a consensus matrix has an entry for each pair of rows, and X has {n_rows:,} rows; "
-            f"at most {MOST_ROWS:,} are supported. Measure on a sample of the rows."
+            f"at most {_MOST_ROWS:,} are supported. Measure on a sample of the rows."
         )
     together, both = np.zeros((n_rows, n_rows)), np.zeros((n_rows, n_rows))
     for fit in labels:

@@ -394,10 +394,9 @@ def tune_epsilon(
             delete=delete, trials=trials, repeats=repeats, measure=measure, n_jobs=n_jobs,
             random_state=seed, progress=shown.part(),
         )  # fmt: skip
-        mean, error = float(result.mean[0, 0]), float(result.standard_error[0, 0])
-        point = _Point(epsilon, mean, error, measure_cost(epsilon))
         shown.advance(1)
-        return point
+        measured = float(result.mean[0, 0]), float(result.standard_error[0, 0])
+        return _Point(epsilon, *measured, measure_cost(epsilon))
 
     with Progress(progress, len(grid) + refinements, "values of epsilon") as shown:
         goal = _Goal(target, limit, measure_cost(0.0))

@@ -84,8 +84,8 @@ def _locator_to_arrays(locator: Any) -> tuple[dict[str, Any], dict[str, NDArray[
         )
     arrays = _take_parts(kind, locator)
     if kind == "distances":  # its columns are the rows of the centers
-        size, exponent = locator.columns.size, locator.exponent
-        return {"locator": kind, "centers": size, "exponent": exponent}, arrays
+        placed = {"centers": locator.columns.size, "exponent": locator.exponent}
+        return {"locator": kind, **placed}, arrays
     if kind == "cells":
         grid = locator.grid
         placed = {"scale": float(grid.scale), "root_exponent": int(grid.root_exponent)}
@@ -209,9 +209,7 @@ def _cells_from(
     _require(order.size == cell.size == n, "the tables of cells have different lengths")
     parent = parent[:n]
     _require(_in_range(order, n), "the number of a cell's center is out of range")
-    seen = np.zeros(n, dtype=np.bool_)
-    seen[order] = True
-    _require(seen.all(), "a center has two cells")
+    _require(np.unique(order).size == n, "a center has two cells")
     # Cells shrink from parent to child, so a walk up has at most 64 steps and ends at 0.
     _require(
         bool(cell[0] == _ALL_SPACE and (cell[1:] < cell[parent[1:]]).all()),
