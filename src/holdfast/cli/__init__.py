@@ -2,7 +2,7 @@
 
 Each command has a file of its own: it takes `options`, reads with `holdfast.tables`, calls the
 library, and writes with `holdfast.tables` and `console`. `app` registers the commands and turns
-`errors` into one line and an exit code.
+errors into one line and an exit code.
 """
 
 import gc
