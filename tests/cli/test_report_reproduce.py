@@ -50,7 +50,7 @@ def test_page_says_what_was_done_to_the_table(holdfast, people, folder):
         "1 value missing in 1 row; these rows are left out and get no labels (height 1).",
         "town: category; 2 levels.",
         "Numbers are divided by their deviation, in which far values count less: "
-        + ", ".join(f"{t.name} {t.how.replace('divided ', '')}" for t in treatments)
+        + "; ".join(f"{t.name} {t.how.replace('divided ', '')}" for t in treatments)
         + ".",
     ]
     town = content["segments"]["categories"][0]

@@ -160,7 +160,7 @@ def _describe_preparation(dataset: "Dataset", notices: list[str]) -> list[str]:
 
 def _describe_treatments(dataset: "Dataset") -> list[str]:
     """Put columns that are only scaled into one sentence, and others into one each."""
-    from holdfast.tables.errors import show_name
+    from holdfast.tables.errors import list_names, show_name
 
     plain = [t for t in dataset.treatments if t.how.startswith("divided by ") and ";" not in t.how]
     found = [
@@ -171,8 +171,11 @@ def _describe_treatments(dataset: "Dataset") -> list[str]:
     if not dataset.preparation.scale:
         return [*found, "The columns are not scaled."]
     found.append("Numbers are divided by their deviation, in which far values count less.")
-    if plain:
-        values = [f"{show_name(t.name)} by {t.how.removeprefix('divided by ')}" for t in plain]
-        more = f" and {len(plain) - _MOST_NAMES:,} more" if len(plain) > _MOST_NAMES else ""
-        found[-1] = f"{found[-1][:-1]}: {', '.join(values[:_MOST_NAMES])}{more}."
+    by_scale: dict[str, list[str]] = {}
+    for t in plain:
+        by_scale.setdefault(t.how.removeprefix("divided "), []).append(t.name)
+    scales = [f"{list_names(names)} {scale}" for scale, names in by_scale.items()]
+    if scales:
+        more = f"; {len(scales) - _MOST_NAMES:,} more" if len(scales) > _MOST_NAMES else ""
+        found[-1] = f"{found[-1][:-1]}: {'; '.join(scales[:_MOST_NAMES])}{more}."
     return found

@@ -52,11 +52,20 @@ test("segments with the same suggestion are told apart by what differs between t
   assertEqual(suggestNames(nodes, report), [
     "low time, lower day",
     "low time, higher day",
-    "high time",
+    "very high time",
     "not described: few rows",
   ]);
-  profiles[1].differences = [-1.2, -0.8, 0.2]; // hardly any contrast
+  profiles[1].differences = [-2.2, -0.8, 0.2]; // no contrast but in the column that is named already
   assertEqual(suggestNames(nodes.slice(0, 2), report), ["low time", "low time"]);
+  distinguishing[1] = [[0, -2.2, 100]];
+  assertEqual(suggestNames(nodes.slice(0, 2), report), ["low time", "very low time"]);
+});
+
+test("long names break after punctuation marks, and long words with a hyphen", () => {
+  const shown = (name) => html("p", {}, breakable(name)).innerHTML.replaceAll("&shy;", "\u00ad");
+  assertEqual(shown("malic_acid"), "malic_<wbr>acid<wbr>");
+  assertEqual(shown("proanthocyanins"), "proantho\u00adcyanins<wbr>");
+  assertEqual(shown("a few words of text"), "a few words of text<wbr>");
 });
 
 test("the step names the split and the cost relative to one segment", () => {
@@ -145,6 +154,8 @@ test("a few far points do not squeeze the others", () => {
 test("dates are days, years are not grouped", () => {
   assertEqual([formatDate(0), formatDate(null)], ["1970-01-01", MISSING]);
   assertEqual([formatValue(2005.62), formatValue(12005)], ["2005.6", "12,005"]);
+  const values = [-0.012345, 0.00004, null, 3].map((value) => formatValue(value, 1));
+  assertEqual(values, ["−0.012", "0.00004", MISSING, "3"]);
   const grouped = needGrouping([{ means: [2005.6, 2005] }, null, { means: [null, -12000] }], 2);
   assertEqual(grouped, [false, true]);
   assertEqual(grouped.map((group) => formatMean(2005.6, 1, group)), ["2005.6", "2,005.6"]);

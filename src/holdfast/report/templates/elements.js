@@ -50,8 +50,11 @@ function formatNumber(value, digits = 4) {
   return withMinus(format.format(value));
 }
 
-// A value of a row: numbers of four digits, such as years, are not grouped.
-function formatValue(value) {
+// A value of a row: numbers of four digits, such as years, are not grouped. `decimals` are those of the
+// means of its column; two more are enough, unless nothing would be left.
+function formatValue(exact, decimals = null) {
+  const rounded = exact === null || decimals === null ? exact : Number(exact.toFixed(decimals + 2));
+  const value = rounded === 0 ? exact : rounded;
   const isShort = value !== null && Math.abs(value) >= 1000 && Math.abs(value) < 10000;
   return isShort ? withMinus(String(Number(value.toPrecision(5)))) : formatNumber(value);
 }
@@ -79,9 +82,17 @@ const formatPercentTick = (fraction) =>
 
 const rowName = (row, id) => (id === null || id === undefined ? `row ${row}` : id);
 
-// A long name may break after a punctuation mark inside it.
+const LONG_PART = 11; // characters; longer parts of a name get hyphens where they break
+
+// A long name may break after a punctuation mark inside it, and a long part with a hyphen.
 function breakable(name) {
-  const parts = name.split(/(?<=[_/.,:;-])/);
+  const parts = name.split(/(?<=[_/.,:;-])/).flatMap((part) => {
+    if (part.length <= LONG_PART || /\s/.test(part)) return [part];
+    const pieces = Math.ceil(part.length / (LONG_PART - 2));
+    const size = Math.ceil(part.length / pieces);
+    const cuts = Array.from({ length: pieces }, (_, i) => part.slice(i * size, (i + 1) * size));
+    return [cuts.join("\u00ad")];
+  });
   return parts.flatMap((part) => [part, document.createElement("wbr")]);
 }
 

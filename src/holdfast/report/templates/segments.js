@@ -42,6 +42,7 @@ function formatDifference(difference) {
   return `${difference < 0 ? "−" : "+"}${Math.abs(difference)} sd`;
 }
 
+const MANY_HEADS = 12; // columns of the table of segments; with more of them, it is set closer
 const LONG_SUGGESTION = 28; // characters
 const LEAST_CONTRAST = 0.5; // standard deviations between segments that would have the same name
 
@@ -49,7 +50,8 @@ const LEAST_CONTRAST = 0.5; // standard deviations between segments that would h
 function describeTraits(distinguishing, { names, indicators = [] }) {
   return distinguishing.map(([column, difference]) => {
     if (indicators.includes(column)) return names[column];
-    return `${difference > 0 ? "high" : "low"} ${names[column]}`;
+    const degree = Math.abs(heatLevel(difference)) === 3 ? "very " : "";
+    return `${degree}${difference > 0 ? "high" : "low"} ${names[column]}`;
   });
 }
 
@@ -62,9 +64,12 @@ function suggestName(distinguishing, data) {
 }
 
 // The column in which a profile differs most from the others, such as "higher alcohol", or null.
-function describeContrast(profile, others, { names, columns }) {
+// Columns that the name has already are left out.
+function describeContrast(profile, others, named, { names, columns }) {
   const meanOf = (j) => others.reduce((sum, other) => sum + other.differences[j], 0) / others.length;
-  const contrasts = profile.differences.map((difference, j) => difference - meanOf(j));
+  const contrasts = profile.differences.map((difference, j) =>
+    named.includes(columns[j]) ? 0 : difference - meanOf(j),
+  );
   const sizes = contrasts.map(Math.abs);
   const largest = sizes.indexOf(Math.max(...sizes));
   if (largest < 0 || sizes[largest] < LEAST_CONTRAST) return null;
@@ -79,12 +84,11 @@ function suggestNames(nodes, { segments, data }) {
     const same = nodes.filter((_, j) => j !== i && plain[j] === name).map(({ id }) => profiles[id]);
     const own = profiles[nodes[i].id];
     if (!same.length || !own || same.includes(null)) return name;
-    const contrast = describeContrast(own, same, data);
+    const told = distinguishing[nodes[i].id];
+    const named = told.slice(0, 2).map(([column]) => column);
+    const contrast = describeContrast(own, same, named, data);
     if (!contrast) return name;
-    const both = `${name}, ${contrast}`;
-    if (both.length <= LONG_SUGGESTION) return both;
-    const [first] = describeTraits(distinguishing[nodes[i].id], data);
-    return first && first !== name ? `${first}, ${contrast}` : both;
+    return told.length ? `${describeTraits(told, data)[0]}, ${contrast}` : `${name}, ${contrast}`;
   });
 }
 
@@ -331,7 +335,8 @@ function segmentTable(report, state) {
     };
   });
   const caption = `Segments of the cut into ${state.k}`;
-  return buildTable(head, body, caption, { className: "cards", foot: [overallLine(report)] });
+  const className = head.length > MANY_HEADS ? "cards dense" : "cards";
+  return buildTable(head, body, caption, { className, foot: [overallLine(report)] });
 }
 
 // Heads and cells for the values of single rows: categories first, as in the table of segments.
@@ -346,7 +351,8 @@ function valueCells({ values, levels }, { segments, data }) {
   const categories = segments.categories.map(({ name }, i) => ({ text: levels[i], label: name }));
   const numbers = values.map((value, j) => {
     const column = data.columns[j];
-    const text = data.dates.includes(column) ? formatDate(value) : formatValue(value);
+    const isDate = data.dates.includes(column);
+    const text = isDate ? formatDate(value) : formatValue(value, data.decimals[j]);
     return { text, class: "num", label: data.names[column] };
   });
   return [...categories, ...numbers];
