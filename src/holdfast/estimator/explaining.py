@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -112,6 +112,35 @@ class ExplainedModel:
         k = model._n_features_out if n_clusters is None else n_clusters
         names = [column.name for column in self._columns(preparer)]
         return explain_row(model.hierarchy_, rows[0].astype(np.float64), k, names)
+
+    def membership(
+        self,
+        X: ArrayLike | None = None,
+        n_clusters: int | None = None,
+        **options: Any,
+    ) -> NDArray[np.float64]:
+        """Compute the probability of each cluster for each row, when some rows are removed.
+
+        This is :func:`holdfast.membership` of this model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows to look up. None means the rows of the fit.
+        n_clusters : int, default=None
+            The cut. None means that of `labels_`.
+        **options
+            `delete`, `trials`, `random_state` and `progress` of :func:`holdfast.membership`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters), dtype float64
+            Rows sum to 1.
+        """
+        import holdfast  # the function is found on use: rooms import in one direction only
+
+        found: NDArray[np.float64] = holdfast.membership(self, X, n_clusters, **options)  # type: ignore[arg-type]
+        return found
 
     def label_frame(self, n_clusters: ArrayLike | None = None) -> pd.DataFrame:
         """Return labels beside the ids of the rows; needs pandas.

@@ -115,6 +115,11 @@ class Hierarchy:
 
     def __getattr__(self, name: str) -> Any:
         """Compute what a hierarchy in part lacks."""
+        if name in ("explain", "explain_row", "membership"):
+            raise AttributeError(
+                f"A hierarchy has no rows and parameters to answer {name} from; use {name} of the "
+                "fitted HierarchicalKMedian."
+            )
         if name not in _FIELDS or "_n_centers" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with lock_of(self):
