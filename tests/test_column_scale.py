@@ -4,6 +4,8 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 from sklearn.pipeline import make_pipeline
@@ -131,3 +133,43 @@ def test_scales_need_dense_features():
         build().fit(csr_array(VALUES))
     with pytest.raises(ValueError, match='metric is "precomputed"'):
         build("medoids", "precomputed", np.ones(3)).fit(np.ones((3, 3)) - np.eye(3))
+
+
+def tables_with_ids():
+    names = [f"n{i:03}" for i in range(240)]
+    frame = pd.DataFrame(VALUES, columns=list("abc"))
+    named = frame.assign(who=names)
+    arrow = pa.Table.from_pandas(named)
+    return {
+        "index": (frame.set_axis(names), None),
+        "pandas": (named, "who"),
+        "pyarrow": (arrow, "who"),
+        "polars": (pl.from_arrow(arrow), "who"),
+    }, names
+
+
+@pytest.mark.parametrize("kind", ["index", "pandas", "pyarrow", "polars"])
+@pytest.mark.parametrize("output", ["default", "pandas"])
+def test_a_pipeline_hands_ids_on(kind, output):
+    tables, names = tables_with_ids()
+    table, column = tables[kind]
+    pipeline = make_pipeline(TablePreparer(id=column), HierarchicalKMedian(7))
+    model = pipeline.set_output(transform=output).fit(table)[-1]
+    plain = HierarchicalKMedian(7, column_scale=pipeline[0].preparation_.scale)
+    plain.fit(np.array(pipeline[0].transform(table)))
+    labels = model.label_frame(7)
+    assert labels.index.tolist() == names
+    np.testing.assert_array_equal(labels["cluster_7"], plain.labels_)
+    assert model.n_features_in_ == 3
+
+
+def test_parts_of_prepared_rows_have_no_ids_of_others():
+    tables, names = tables_with_ids()
+    rows = TablePreparer(id="who").fit_transform(tables["pandas"][0])
+    assert rows.ids.tolist() == pickle.loads(pickle.dumps(rows)).ids.tolist() == names
+    assert HierarchicalKMedian(2).fit(rows[::-1]).ids_ is None
+    twice = tables["pandas"][0].assign(who="same")
+    with pytest.raises(ValueError, match="who of X cannot be `id`: rows 0 and 1"):
+        TablePreparer(id="who").fit_transform(twice)
+    new = tables["pandas"][0].drop(columns="who")
+    assert TablePreparer(id="who").fit(tables["pandas"][0]).transform(new).ids is None

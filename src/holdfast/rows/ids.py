@@ -49,12 +49,14 @@ class Left:
 def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     """Check ids: unique integers or strings, one per row.
 
-    Without ids, the index of a DataFrame is taken if it is unique and does more than count rows.
+    Without ids, those of prepared rows or the index of a DataFrame is taken if it is unique and does
+    more than count rows.
     """
     if ids is None:
-        index = getattr(X, "index", None)
-        module = type(index).__module__.partition(".")[0]
-        if module != "pandas" or type(index).__name__ == "RangeIndex":
+        index = getattr(X, "ids", None) if isinstance(X, np.ndarray) else getattr(X, "index", None)
+        if type(index).__module__.partition(".")[0] not in ("pandas", "numpy"):
+            return None
+        if type(index).__name__ == "RangeIndex":
             return None
         with contextlib.suppress(ValueError):
             return check_ids(None, np.asarray(index), n_rows)

@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Input", "Kind", "Missing", "Preparation", "ScaledRows", "scale_of_rows"]
+__all__ = ["Input", "Kind", "Missing", "Preparation", "PreparedRows"]
+__all__ += ["restore_prepared", "scale_of_rows"]
 
 Missing = Literal["error", "drop", "median", "indicate"]
 """What happens to missing values."""
@@ -21,30 +22,32 @@ Rows = NDArray[np.float64]
 _CYCLES = ("hour", "weekday")
 
 
-class ScaledRows(np.ndarray):
-    """Rows that remember what their columns were divided by.
+class PreparedRows(np.ndarray):
+    """Rows that remember what their columns were divided by, and who they are.
 
     They are arrays in every respect. Clusterers of holdfast read `column_scale`, so that random numbers
-    do not depend on it. Parts of the rows keep it; arrays with other columns have None.
+    do not depend on it, and `ids`. Parts of the rows keep the scales but not the ids; arrays with other
+    columns have neither.
     """
 
     column_scale: tuple[float, ...] | None
+    ids: Any
 
     def __array_finalize__(self, source: Any) -> None:
         """Keep the scales of rows with the same columns."""
         scale = getattr(source, "column_scale", None)
         same = scale is not None and self.ndim == 2 and self.shape[1] == len(scale)
-        self.column_scale = scale if same else None
+        self.column_scale, self.ids = scale if same else None, None
 
     def __reduce__(self) -> Any:
-        """Pickle the scales too, as caches of pipelines do."""
-        return restore_scaled, (np.asarray(self), self.column_scale)
+        """Pickle both too, as caches of pipelines do."""
+        return restore_prepared, (np.asarray(self), self.column_scale, self.ids)
 
 
-def restore_scaled(rows: Rows, scale: tuple[float, ...] | None) -> ScaledRows:
-    """Attach scales to rows, without a copy."""
-    found = rows.view(ScaledRows)
-    found.column_scale = scale
+def restore_prepared(rows: Rows, scale: tuple[float, ...] | None, ids: Any = None) -> PreparedRows:
+    """Attach scales and ids to rows, without a copy."""
+    found = rows.view(PreparedRows)
+    found.column_scale, found.ids = scale, ids
     return found
 
 
@@ -54,7 +57,7 @@ def scale_of_rows(X: Any) -> tuple[float, ...] | None:
     if isinstance(attributes, Mapping):  # pandas
         scale = attributes.get("column_scale")
         return scale if scale is not None and len(scale) == X.shape[1] else None
-    return X.column_scale if isinstance(X, ScaledRows) else None
+    return X.column_scale if isinstance(X, PreparedRows) else None
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ class Preparation:
 
         Returns
         -------
-        ScaledRows of shape (n, n_columns), dtype float64
+        PreparedRows of shape (n, n_columns), dtype float64
             A new array. NaN stays where there is no `fill`.
         """
         if values.ndim != 2 or values.shape[1] != len(self.columns):
@@ -154,7 +157,7 @@ class Preparation:
         if self.scale is not None:
             with np.errstate(over="ignore"):  # what overflows is no longer finite: seen later
                 rows /= np.array(self.scale)
-        return restore_scaled(rows, self.scale)
+        return restore_prepared(rows, self.scale)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON that `from_json` reads."""

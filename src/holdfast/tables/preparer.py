@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.tables.columns import ColumnChoice
+from holdfast.tables.columns import ColumnChoice, DistinctIds, take_ids
 from holdfast.tables.dataset import IN_PYTHON, Dataset, find_preparation, prepare_like
 from holdfast.tables.errors import TableError, show_name
-from holdfast.tables.preparation import Missing, Preparation
+from holdfast.tables.preparation import Missing, Preparation, restore_prepared
 from holdfast.tables.read import DataTable
 
 __all__ = ["PreparingClusterer", "TablePreparer", "prepare_again", "prepare_frame", "to_table"]
@@ -36,6 +36,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         Columns to leave out.
     log : list of str, default=()
         Columns of numbers to transform by log(1 + x).
+    id : str, default=None
+        The column with the ids of the rows, which are handed on with them. None takes the index of a
+        pandas table, unless it only counts rows.
     cycles : list of {"hour", "weekday"}, default=()
         Parts of dates to add, as points on a circle.
     scale : {"core", "steps", "range"} or None, default="core"
@@ -75,6 +78,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         dates: Any = (),
         ignore: Any = (),
         log: Any = (),
+        id: str | None = None,
         cycles: Any = (),
         scale: str | None = "core",
         missing: str = "indicate",
@@ -84,6 +88,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         self.dates = dates
         self.ignore = ignore
         self.log = log
+        self.id = id
         self.cycles = cycles
         self.scale = scale
         self.missing = missing
@@ -114,6 +119,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         names = table.data.column_names
         choice = ColumnChoice(
             drop=tuple(self.ignore),
+            id=self.id,
             categories=tuple(self.categories),
             dates=tuple(self.dates),
             logs=tuple(self.log),
@@ -142,8 +148,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         Returns
         -------
         ndarray of shape (n_samples, n_prepared_columns), dtype float64
-            With the attribute `column_scale`, from which `HierarchicalKMedian` knows the values before
-            they were divided; a pandas frame has it in `attrs`.
+            With the attributes `column_scale`, from which `HierarchicalKMedian` knows the values before
+            they were divided, and `ids`. A pandas frame has them in `attrs` and as its index.
         """
         check_is_fitted(self)
         table = to_table(X)
@@ -155,7 +161,19 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         if not table.named and hasattr(self, "feature_names_in_"):
             renamed = table.data.rename_columns(list(self.feature_names_in_))
             table = DataTable(table.source, renamed, named=True)
-        return prepare_like(table, self.preparation_, by_name=True, advice=IN_PYTHON).rows
+        rows = prepare_like(table, self.preparation_, by_name=True, advice=IN_PYTHON).rows
+        return restore_prepared(rows, self.preparation_.scale, self._ids(X, table))
+
+    def _ids(self, X: Any, table: DataTable) -> Any:
+        """Ids of rows: a column, which new rows need not have, or the index of a pandas table."""
+        if self.id is None:
+            return getattr(X, "index", None) if hasattr(X, "iloc") else None
+        if self.id not in table.data.column_names:
+            return None
+        ids, distinct = take_ids(table, self.id), DistinctIds()
+        distinct.see(ids)
+        distinct.check(table.source, self.id)
+        return None if ids is None else ids.to_numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the prepared columns."""
@@ -176,9 +194,12 @@ _to_rows_or_frame = TablePreparer.transform
 
 @wraps(_to_rows_or_frame)
 def _transform(self: TablePreparer, X: Any) -> Any:
-    found = _to_rows_or_frame(self, X)
+    found: Any = _to_rows_or_frame(self, X)
     if hasattr(found, "attrs"):  # scikit-learn has made a pandas frame of the rows
         found.attrs["column_scale"] = self.preparation_.scale
+        ids = None if self.id is None else self._ids(X, to_table(X))
+        if ids is not None:
+            found.index = ids
     return found
 
 
