@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast import HierarchicalKMedian
-from holdfast.follow.structure import LADDER
+from holdfast.follow.engine import LADDER
 
 LEVELS = (2, 4, 8)
 

@@ -11,8 +11,8 @@ from oracles.naive_follow import Naive
 
 from holdfast import HierarchicalKMedian
 from holdfast.follow import state
-from holdfast.follow.rows import settle_rows
 from holdfast.follow.state import Levels, Problem, Units, caution_for, solve_as
+from holdfast.follow.structure import settle_rows
 
 PATHS = {0: ("a", 0), 1: ("a", 1), 2: ("b", 2), 3: ("b", 3), 4: ("b", 4)}
 LEVELS = Levels(

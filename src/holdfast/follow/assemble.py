@@ -1,17 +1,18 @@
 """Clusters of all levels -> one hierarchy: an order of splits, costs of every cut, centers, names."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.follow._kernels import closest_units
+from holdfast.follow.match import Today, Yesterday, key_rows
 from holdfast.follow.state import NEW, Floats, Ints, Levels, Numbers, Problem, Solution
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.model import Naming
 from holdfast.hierarchy.nearest import MeansLocator
 
-__all__ = ["build_followed", "give_names"]
+__all__ = ["build_changed", "build_unchanged", "give_names", "next_name_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,75 @@ def give_names(levels: Levels, next_name: int) -> tuple[Levels, int]:
     return Levels(levels.sizes, levels.path, names), next_name
 
 
-def build_followed(
+def build_changed(
+    yesterday: Yesterday,
+    today: Today,
+    before: Levels,
+    problem: Problem,
+    rows: Floats,
+    found: Solution,
+    next_name: int,
+    parent: Numbers | None,
+) -> Hierarchy:
+    """Build the hierarchy of a solution; rows of no weight get the label that they would be predicted."""
+    same = np.array_equal(before.names, found.levels.names)
+    if parent is None and same and np.array_equal(before.path, found.levels.path):
+        parent = yesterday.hierarchy.parent[: before.sizes[-1]]
+    hierarchy = _build_followed(
+        problem, found, parent, today.of_row, today.first_row, next_name,
+        today.table.exponent, today.table.weight_unit,
+    )  # fmt: skip
+    if today.numbers.size == rows.shape[0]:
+        return hierarchy
+    finest = np.empty(rows.shape[0], dtype=np.int32)
+    finest[today.numbers] = hierarchy.finest
+    absent = np.ones(rows.shape[0], dtype=np.bool_)
+    absent[today.numbers] = False
+    finest[absent] = hierarchy.locator.finest(rows[absent])
+    finest.flags.writeable = False
+    return replace(hierarchy, finest=finest)
+
+
+def build_unchanged(
+    yesterday: Yesterday, today: Today, before: Levels, start: Solution, rows: Floats
+) -> Hierarchy:
+    """Yesterday's hierarchy for the same rows, perhaps in another order."""
+    hierarchy = yesterday.hierarchy.first(before.sizes[-1])
+    label = np.empty(rows.shape[0], dtype=np.int32)
+    label[today.numbers] = start.leaf[today.of_row]
+    center = np.empty(hierarchy.n_centers, dtype=np.int64)
+    keys = key_rows(
+        yesterday.rows[hierarchy.center_indices], None, yesterday.spherical, yesterday.seed
+    ).key
+    order = np.lexsort((today.units.origin, today.units.key))
+    pairs = list(
+        zip(today.units.key[order].tolist(), today.units.origin[order].tolist(), strict=True)
+    )
+    place = {pair: int(u) for pair, u in zip(pairs, order, strict=True)}
+    for t, key in enumerate(keys.tolist()):
+        center[t] = today.first_row[place[key, t]]
+    absent = np.ones(rows.shape[0], dtype=np.bool_)
+    absent[today.numbers] = False
+    if absent.any():
+        label[absent] = hierarchy.locator.finest(rows[absent])
+    for array in (label, center):
+        array.flags.writeable = False
+    naming = _naming_of(before, hierarchy)
+    return replace(hierarchy, center_indices=center, finest=label, naming=naming)
+
+
+def _naming_of(levels: Levels, hierarchy: Hierarchy) -> Naming:
+    """Collect the names of the levels that are followed now."""
+    names = tuple(hierarchy.names(k) for k in levels.sizes)
+    return Naming(levels.sizes, names, next_name_of(hierarchy))
+
+
+def next_name_of(hierarchy: Hierarchy) -> int:
+    """Return the first name that no cluster has had; labels are the names of a fit."""
+    return hierarchy.n_centers if hierarchy.naming is None else hierarchy.naming.next_name
+
+
+def _build_followed(
     problem: Problem,
     found: Solution,
     parent: Numbers | None,
@@ -67,7 +136,7 @@ def build_followed(
         found.points,
         path,
         (1.0 / problem.ref)[levels.level_of],
-        np.arange(leaf_count(levels), dtype=np.int32),
+        np.arange(levels.sizes[-1], dtype=np.int32),
         order.parent,
         2 if units.spherical else 0,
         exponent,
@@ -76,11 +145,6 @@ def build_followed(
     for array in arrays:
         array.flags.writeable = False
     return Hierarchy(*arrays, locator, naming)
-
-
-def leaf_count(levels: Levels) -> int:
-    """Count the clusters of the finest level."""
-    return levels.sizes[-1]
 
 
 def _order_splits(found: Solution) -> _Order:
@@ -108,7 +172,7 @@ def _order_splits(found: Solution) -> _Order:
             count += 1
         label_of = {next(iter(group)): label for group, label in holder.items()}
     last = levels.offsets[-2]
-    leaves = [label_of[last + q] for q in range(leaf_count(levels))]
+    leaves = [label_of[last + q] for q in range(levels.sizes[-1])]
     return _Order(np.array(leaves, dtype=np.int32), np.array(parent, dtype=np.int32))
 
 
@@ -148,7 +212,7 @@ def _ward_cost(a: Floats, n_a: int, b: Floats, n_b: int) -> float:
 
 def _centers(problem: Problem, found: Solution) -> Ints:
     """Find the unit closest to the mean of each leaf; ties are settled by key."""
-    units, count = problem.units, leaf_count(found.levels)
+    units, count = problem.units, found.levels.sizes[-1]
     centers, square = np.full(count, -1, dtype=np.int64), np.full(count, np.inf)
     last = found.levels.offsets[-2]
     closest_units(units.rows, units.key, found.leaf, found.points, last, centers, square)
@@ -159,7 +223,7 @@ def _costs_of_cuts(
     problem: Problem, found: Solution, leaf: Numbers, order: _Order
 ) -> NDArray[np.float64]:
     """Sum of distances to the means of the clusters, for every cut."""
-    units, count = problem.units, leaf_count(found.levels)
+    units, count = problem.units, found.levels.sizes[-1]
     last = found.levels.offsets[-2]
     sums, weights = np.empty((count, units.rows.shape[1])), np.empty(count, dtype=np.int64)
     sums[order.label], weights[order.label] = found.sums[last:], found.weights[last:]

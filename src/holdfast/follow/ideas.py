@@ -1,4 +1,4 @@
-"""Ideas to change the structure, rated on the members of each leaf with the smallest keys."""
+"""Ideas to change the structure, rated on the members of each leaf with the smallest keys; splits."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
+from holdfast.centers._member_kernels import room_for, sides_of
 from holdfast.centers.keyed_table import Table, collect_pool
 from holdfast.centers.proposals import Proposer
 from holdfast.follow._kernels import cost_to_point
-from holdfast.follow.state import Floats, Problem, Solution
+from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Solution
 
-__all__ = ["Idea", "Ideas", "kept_by"]
+__all__ = ["Idea", "Ideas", "kept_by", "split_leaf"]
 
 WORTH_A_TRY = 0.02  # by how much J may rise before rows have settled
 PAIRED = 6  # merges and splits of a level that are combined
@@ -247,3 +248,70 @@ class Ideas:
                 split=c,
                 plane=proposal.plane,
             )
+
+
+def split_leaf(
+    problem: Problem,
+    levels: Levels,
+    leaf: Numbers,
+    q: int,
+    slot: int,
+    plane: Floats | None,
+) -> tuple[Levels, Numbers] | None:
+    """Split leaf q by a plane; the part with fewer rows that were there becomes leaf `slot`."""
+    units = problem.units
+    assert plane is not None
+    members = np.flatnonzero(leaf == q).astype(np.int32)
+    go = np.empty(members.size, dtype=np.bool_)
+    rows, room = read_only(units.rows), np.empty(room_for(units.rows.shape[1]))
+    sides_of(rows, rows.reshape(-1), 1.0, members, plane, room, go)
+    if go.all() or not go.any():
+        return None
+    last = len(levels.sizes) - 1
+    home = problem.home(levels)[:, last] == levels.offsets[last] + q
+    origin = units.origin[members]
+    kept = np.where((origin >= 0) & home[origin], units.pulled[members], 0)
+    more = (int(kept[go].sum()), int(units.weight[members[go]].sum()))
+    if more > (int(kept[~go].sum()), int(units.weight[members[~go]].sum())):
+        go = ~go
+    go = _affordable(problem, levels, leaf, members, go, slot)
+    if not go.any():
+        return None
+    leaf = leaf.copy()
+    leaf[members[go]] = slot
+    path, names = levels.path.copy(), levels.names.copy()
+    path[slot, :last] = path[q, :last]
+    path[slot, last] = levels.offsets[last] + slot
+    names[levels.offsets[last] + slot] = NEW
+    return replace(levels, path=path, names=names), leaf
+
+
+def _affordable(
+    problem: Problem,
+    levels: Levels,
+    leaf: Numbers,
+    members: Numbers,
+    go: NDArray[np.bool_],
+    slot: int,
+) -> NDArray[np.bool_]:
+    """Of those that leave a leaf, the ones that the budget allows: who saves most goes first.
+
+    The others can follow in later releases.
+    """
+    if problem.limit is None:
+        return go
+    units, last = problem.units, len(levels.sizes) - 1
+    moved = problem.moved(levels, problem.flow(leaf, levels.sizes[-1], units.counted))[last]
+    origin, parted = units.origin[members], leaf.copy()
+    at_home = problem.home(levels)[origin, last] == levels.path[leaf[members], last]
+    spent = np.where((origin >= 0) & at_home, units.counted[members], 0)
+    parted[members[go]] = slot
+    points = units.means(*units.sums(parted, levels.sizes[-1]))
+    rows, saving = units.rows[members], np.zeros(members.size)
+    for column, near, far in zip(rows.T, points[leaf[members[0]]], points[slot], strict=True):
+        saving += (column - near) ** 2 - (column - far) ** 2
+    order = np.flatnonzero(go)[np.lexsort((units.key[members[go]], -saving[go]))]
+    within = np.cumsum(spent[order]) <= problem.limit - moved
+    allowed = np.zeros(go.size, dtype=np.bool_)
+    allowed[order[within | (spent[order] == 0)]] = True
+    return allowed

@@ -8,11 +8,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.centers.keyed_table import Table, collect_table
-from holdfast.follow.state import Floats, Ints, Numbers, Scalar, Units
+from holdfast.follow.state import Floats, Ints, Levels, Numbers, Scalar, Units
+from holdfast.hierarchy import Hierarchy
+from holdfast.rows.ids import MOST_REMEMBERED, Left, find_ids
 
-__all__ = ["Match", "group_units", "key_rows", "match_content", "match_ids"]
+__all__ = ["Known", "Match", "Today", "Yesterday", "group_staying", "key_rows", "list_known"]
+__all__ += ["match_rows", "who_left"]
 
 _LARGE = 300  # exponents of values that are left as they are
+
+
+@dataclass(frozen=True, eq=False)
+class Yesterday:
+    """A fitted model, as following sees it.
+
+    Attributes
+    ----------
+    hierarchy : Hierarchy
+    rows : ndarray of shape (n_rows, n_features)
+        Prepared like today's.
+    weight : ndarray of shape (n_rows,), dtype float64, or None
+    ids : ndarray of shape (n_rows,) or None
+    left : Left or None
+    spherical : bool
+        Whether the distance is the cosine distance.
+    seed : int
+    bound : bool
+        Whether a budget has held rows back.
+    least : float or None
+        By how much a change of structure must lower J; None if that has to be found.
+    """
+
+    hierarchy: Hierarchy
+    rows: Floats
+    weight: Floats | None
+    ids: NDArray[Any] | None
+    left: Left | None
+    spherical: bool
+    seed: int
+    bound: bool = False
+    least: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Yesterday's rows of positive weight: keyed, with leaf, weight, id and place among all rows."""
+
+    table: Table
+    leaf: Numbers
+    weight: Floats
+    ids: NDArray[Any] | None
+    place: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +90,128 @@ class Match:
     latent: Floats
 
 
-def key_rows(
-    rows: NDArray[np.floating], weight: Floats | None, spherical: bool, seed: int
-) -> Table:
+@dataclass(frozen=True, eq=False)
+class Today:
+    """Today's rows of positive weight, matched."""
+
+    table: Table
+    numbers: Ints  # of these rows
+    match: Match
+    units: Units
+    of_row: Numbers
+    first_row: Ints
+    ids: NDArray[Any] | None
+    is_same: bool  # rows and weights are those of yesterday
+
+
+def list_known(yesterday: Yesterday, k: int) -> Known:
+    """Take yesterday's rows of positive weight; their leaves are those of the cut in k clusters."""
+    leaf, rows, ids = yesterday.hierarchy.cut(k), yesterday.rows, yesterday.ids
+    place, weight = np.arange(leaf.size), np.ones(leaf.size)
+    if yesterday.weight is not None:
+        place = np.flatnonzero(yesterday.weight > 0.0)
+        weight, leaf, rows = yesterday.weight[place], leaf[place], rows[place]
+        ids = None if ids is None else ids[place]
+    table = key_rows(rows, weight, yesterday.spherical, yesterday.seed)
+    return Known(table, leaf, weight, ids, place)
+
+
+def match_rows(
+    yesterday: Yesterday,
+    before: Levels,
+    known: Known,
+    latent: Floats,
+    rows: Floats,
+    weight: Floats | None,
+    ids: NDArray[Any] | None,
+) -> Today:
+    """Key today's rows, and find each among yesterday's or among those that left."""
+    present = np.ones(rows.shape[0], dtype=np.bool_) if weight is None else weight > 0.0
+    numbers = np.flatnonzero(present)
+    all_present = numbers.size == rows.shape[0]
+    shown = rows if all_present else rows[numbers]
+    counts = None if weight is None else weight[numbers]
+    table = key_rows(shown, counts, yesterday.spherical, yesterday.seed)
+    own = None if ids is None else ids[numbers]
+    match, same = _find(
+        known, latent, table, np.ones(numbers.size) if counts is None else counts, own
+    )
+    match = _remember(yesterday.left, before, match, table.key if own is None else own)
+    same = same and match.left.size == 0 and not match.changed.any()
+    units, of_row, lead = _group_units(table, match)
+    return Today(table, numbers, match, units, of_row, numbers[lead], own, same)
+
+
+def _find(
+    known: Known, latent: Floats, table: Table, here: Floats, own: NDArray[Any] | None
+) -> tuple[Match, bool]:
+    """Find today's rows among yesterday's; whether weights are the same."""
+    mass, was = _weights(table), known.table.key
+    if known.ids is not None and own is not None:
+        place = find_ids(own, known.ids, unique=True)
+        match = _match_ids(place, known.leaf, mass, table.key, was, latent)
+        same = bool((place >= 0).all() and np.array_equal(known.weight[place], here))
+    else:
+        # Today's unit of weight may differ from yesterday's.
+        scaled = np.rint(known.weight / table.weight_unit).astype(np.int64)
+        match = _match_content(table.key, mass, was, known.leaf, scaled, latent)
+        same = bool((match.surviving == mass).all() and scaled.sum() == mass.sum())
+    return replace(match, left=known.place[match.left]), same
+
+
+def _remember(left: Left | None, before: Levels, match: Match, who: NDArray[Any]) -> Match:
+    """Give rows that return their old leaf, if it is still there."""
+    if (
+        left is None
+        or left.ids.size == 0
+        or left.level != before.sizes[-1]
+        or left.ids.dtype.kind != who.dtype.kind
+    ):
+        return match
+    new = np.flatnonzero(match.origin < 0)
+    place = find_ids(who[new], left.ids)
+    leaves = before.names[before.path[:, -1]]
+    order = np.argsort(leaves, kind="stable")
+    name = left.names[place]
+    at = np.minimum(np.searchsorted(leaves[order], name), leaves.size - 1)
+    known = (place >= 0) & (leaves[order[at]] == name)
+    origin, returning = match.origin.copy(), match.returning.copy()
+    origin[new[known]] = order[at[known]]
+    returning[new[known]] = True
+    return replace(match, origin=origin, returning=returning)
+
+
+def who_left(yesterday: Yesterday, today: Today, before: Levels) -> Left | None:
+    """Remember who left, the latest first; forget who returned and who left long ago."""
+    level, gone = before.sizes[-1], today.match.left
+    leaf = yesterday.hierarchy.cut(level)[gone]
+    names = before.names[before.path[leaf, -1]]
+    back = today.match.surviving == 0  # who left before yesterday is not among the others
+    if yesterday.ids is not None and today.ids is not None:
+        ids, here = yesterday.ids[gone], today.ids[back]
+    else:
+        rows = yesterday.rows[gone]
+        ids, here = _content_keys(yesterday, rows), today.table.key[back]
+    if today.ids is not None and yesterday.ids is None:
+        return None  # from now on rows have ids
+    order = np.argsort(ids, kind="stable")
+    ids, names = ids[order], names[order]
+    old = yesterday.left
+    if old is not None and old.level == level and old.ids.dtype.kind == ids.dtype.kind:
+        still = (find_ids(old.ids, here) < 0) & (find_ids(old.ids, ids) < 0)
+        ids = np.concatenate((ids, old.ids[still]))
+        names = np.concatenate((names, old.names[still]))
+    most = min(MOST_REMEMBERED, today.numbers.size)
+    return Left(ids[:most], names[:most], level)
+
+
+def _content_keys(yesterday: Yesterday, rows: Floats) -> NDArray[np.uint64]:
+    if rows.shape[0] == 0:
+        return np.empty(0, dtype=np.uint64)
+    return key_rows(rows, None, yesterday.spherical, yesterday.seed).key
+
+
+def key_rows(rows: Floats, weight: Floats | None, spherical: bool, seed: int) -> Table:
     """Key rows as a fit does; extreme values are scaled so that squares of distances are normal."""
     table = collect_table(np.asarray(rows), weight, spherical, seed)
     largest = math.frexp(float(max(rows.max(), -rows.min())))[1]
@@ -55,7 +220,7 @@ def key_rows(
     return replace(table, exponent=min(-largest, 1000))
 
 
-def match_ids(
+def _match_ids(
     place: Ints,
     leaf: Numbers,
     weight: Ints,
@@ -75,7 +240,7 @@ def match_ids(
     return Match(origin, surviving, changed, np.flatnonzero(gone), nobody, waiting)
 
 
-def match_content(
+def _match_content(
     keys: NDArray[np.uint64],
     weight: Ints,
     old: NDArray[np.uint64],
@@ -116,7 +281,7 @@ def match_content(
     )
 
 
-def group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
+def _group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
     """Rows of equal content and origin become units; a new row joins equal rows that are not new.
 
     Returns
@@ -160,6 +325,14 @@ def group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
         steady=gather(~match.changed, np.logical_or),
     )
     return units, of_row, lead
+
+
+def group_staying(table: Table, leaf: Numbers) -> tuple[Units, Numbers, Ints]:
+    """Group rows that all stay in their leaves."""
+    nobody = np.zeros(leaf.size, dtype=np.bool_)
+    gone = np.empty(0, dtype=np.int64)
+    match = Match(leaf, _weights(table), nobody, gone, nobody, np.zeros(leaf.size))
+    return _group_units(table, match)
 
 
 def _join_equal(key: NDArray[np.uint64], origin: Numbers, weight: Ints) -> Numbers:

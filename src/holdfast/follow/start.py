@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from holdfast._machine.parallel import share_parts
 from holdfast.centers.keyed_table import Table
-from holdfast.follow.ideas import Ideas
-from holdfast.follow.match import Match, group_units
-from holdfast.follow.rows import Wishes
+from holdfast.follow.ideas import Ideas, split_leaf
+from holdfast.follow.match import group_staying
 from holdfast.follow.state import (
     NEW,
     Floats,
@@ -25,7 +24,7 @@ from holdfast.follow.state import (
     caution_for,
     solve_as,
 )
-from holdfast.follow.structure import latent_fall, split_leaf
+from holdfast.follow.structure import Wishes, latent_fall
 from holdfast.hierarchy._kernels import nearest_leaves
 
 __all__ = ["latent_gains", "place_rows", "start_from"]
@@ -190,11 +189,7 @@ def latent_gains(
     least : float
         The same for a change of structure, in parts of J.
     """
-    n = table.rows.shape[0]
-    mass = table.weight if table.weight.size else np.ones(n, dtype=np.int64)
-    nobody = np.zeros(n, dtype=np.bool_)
-    match = Match(leaf, mass, nobody, np.empty(0, dtype=np.int64), nobody, np.zeros(n))
-    units, of_row, _ = group_units(table, match)
+    units, of_row, _ = group_staying(table, leaf)
     count = len(levels.sizes)
     caution = caution_for(units, levels.sizes)
     problem = Problem(

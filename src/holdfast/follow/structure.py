@@ -1,50 +1,167 @@
-"""*Structure*: clusters change their parents, merge and split, one change at a time; and *Guard*.
+"""*Rows* and *Structure*: what lowers J while the budget holds.
 
-Ideas are rated on a sample, the members of each leaf with the smallest keys. The best few are tried,
-each followed by *Rows*: on a keyed sample of all units first if there are many, then on all of them.
-
-*Guard*: no level costs more than the tolerance over a new fit, unless the budget forbids it.
+*Rows*: single rows move to another leaf. *Structure*: clusters change their parents, merge and split, one
+change at a time. Ideas are rated on a sample, the members of each leaf with the smallest keys. The best
+few are tried, each followed by *Rows*: on a keyed sample of all units first if there are many, then on
+all of them.
 """
 
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
-from holdfast._machine.jit import read_only
-from holdfast.centers._member_kernels import room_for, sides_of
-from holdfast.follow.ideas import Idea, Ideas, kept_by
-from holdfast.follow.rows import settle_rows
+from holdfast._machine.parallel import share_parts
+from holdfast.follow._kernels import choose_leaves
+from holdfast.follow.ideas import Idea, Ideas, kept_by, split_leaf
 from holdfast.follow.state import (
     NEW,
     Floats,
-    Ints,
     Levels,
     Numbers,
     Problem,
     Solution,
-    levels_of,
+    count_by,
     solve_as,
 )
-from holdfast.hierarchy import Hierarchy
 
-__all__ = ["improve_structure", "keep_tolerance", "latent_fall", "match_fresh", "most_allowed"]
-__all__ += ["retire_names", "split_leaf"]
+__all__ = [
+    "Wishes",
+    "improve_structure",
+    "latent_fall",
+    "retire_names",
+    "settle_rows",
+    "split_leaf",
+]
 
+ROUNDS = 12  # of *Rows* at most
+_LEAST_FALL = 1e-6  # of J, below which a round is the last
 TRIES = 10  # ideas that are tried before structure is left as it is
 VERIFIED = 2  # ideas that pay on the sample and are tried on all units
 STEPS = 64  # changes at most
 LEAST = 1e-4  # of J, that a change must save
 TRIAL = 1 << 14  # units on which ideas are tried before all
 
-LADDER = (0.7, 0.5, 0.3, 0.15, 0.0)
-"""Parts of the price at the levels that cost too much, until they do not."""
 
-HALVINGS = 3
-"""How often the step of the ladder that keeps the tolerance is halved."""
+def settle_rows(problem: Problem, start: Solution) -> Solution:
+    """Move rows to the leaves that suit them best, and means to their rows, until J stops falling.
 
-_ROUNDING = 1e-9
+    J never rises, no cluster runs empty, and no more surviving weight than the limit is away from
+    home at any level.
+    """
+    found = start
+    wishes = Wishes(problem, start.levels)
+    for _ in range(ROUNDS):
+        wishes.update(found)
+        leaf = _allow(problem, found, wishes.home, wishes.best, wishes.gain)
+        if leaf is None:
+            break
+        after = solve_as(problem, found.levels, leaf)
+        if not after.value < found.value:
+            break
+        last = found.value - after.value < _LEAST_FALL * found.value
+        wishes.now += 2.0 * _farthest(found.levels, wishes.scale, found.points, after.points)
+        found = after
+        if last:
+            break
+    return found
+
+
+class Wishes:
+    """The leaf that each unit wants, looked at again only where centers may have come nearer."""
+
+    def __init__(self, problem: Problem, levels: Levels) -> None:
+        n = problem.units.rows.shape[0]
+        self.problem, self.home = problem, problem.home(levels)
+        self.scale = (1.0 / problem.ref)[levels.level_of]
+        self.best, self.gain = np.empty(n, dtype=np.int32), np.empty(n)
+        self.until, self.now = np.zeros(n), 0.0
+
+    def update(self, found: Solution) -> None:
+        """Find the best leaf of each unit, and by how much it is better."""
+        problem, units = self.problem, self.problem.units
+        closed = np.zeros(len(problem.ref), dtype=np.bool_)
+        if problem.limit is not None:
+            closed = found.moved >= problem.limit
+        price = problem.price / problem.total
+        columns = np.ascontiguousarray(found.points.T)
+
+        def work(b: int) -> None:
+            part = units.parts[b]
+            choose_leaves(
+                units.rows[part], units.pull[part], units.inertia[part], units.steady[part], units.counted[part],
+                units.origin[part], found.leaf[part], found.levels.path, columns, self.scale, self.home, price,
+                problem.caution, closed, units.spherical, self.now, self.until[part], self.best[part],
+                self.gain[part],
+            )  # fmt: skip
+
+        share_parts(len(units.parts), work)
+
+
+def _allow(
+    problem: Problem,
+    found: Solution,
+    home: Numbers,
+    best: Numbers,
+    gain: Floats,
+) -> Numbers | None:
+    """Make the moves that budget and clusters allow, the largest savings first; None: no move."""
+    units, levels = problem.units, found.levels
+    movers = np.flatnonzero(best != found.leaf)
+    if movers.size == 0:
+        return None
+    allowed = np.ones(movers.size, dtype=np.bool_)
+    if problem.limit is not None:
+        allowed = _within_limit(problem, found, home, movers, best, gain)
+    leaf = found.leaf.copy()
+    leaf[movers[allowed]] = best[movers[allowed]]
+    weights = count_by(leaf, units.weight, levels.sizes[-1])
+    while (weights == 0).any():  # whoever would leave a leaf empty stays
+        back = movers[weights[found.leaf[movers]] == 0]
+        np.subtract.at(weights, leaf[back], units.weight[back])
+        leaf[back] = found.leaf[back]
+        np.add.at(weights, leaf[back], units.weight[back])
+    return None if (leaf == found.leaf).all() else leaf
+
+
+def _within_limit(
+    problem: Problem,
+    found: Solution,
+    home: Numbers,
+    movers: NDArray[np.int64],
+    best: Numbers,
+    gain: Floats,
+) -> NDArray[np.bool_]:
+    """Which moves the budget allows: those that cost it nothing, then the largest savings."""
+    units, path = problem.units, found.levels.path
+    assert problem.limit is not None
+    homes = home[units.origin[movers]]
+    counted = units.counted[movers, None]
+    change = (path[best[movers]] != homes).astype(np.int64)
+    change = (change - (path[found.leaf[movers]] != homes)) * counted
+    order = np.lexsort((units.key[movers], -gain[movers]))
+    free = ~(change > 0).any(axis=1)
+    # What comes home is counted last: whether it may leave its leaf is not settled yet.
+    left = problem.limit - found.moved
+    allowed: NDArray[np.bool_] = free.copy()
+    for i in order[~free[order]].tolist():
+        if (change[i] <= left).all():
+            left = left - np.maximum(change[i], 0)
+            allowed[i] = True
+        elif (left <= 0).all():
+            break
+    return allowed
+
+
+def _farthest(
+    levels: Levels,
+    scale: Floats,
+    before: Floats,
+    after: Floats,
+) -> float:
+    """How much the score of any leaf can have changed, a little more to be safe from rounding."""
+    shift = np.sqrt(((after - before) ** 2).sum(axis=1)) * scale
+    return float(shift[levels.path].sum(axis=1).max()) * (1.0 + 1e-9)
 
 
 def improve_structure(problem: Problem, start: Solution, enough: Floats | None = None) -> Solution:
@@ -135,73 +252,6 @@ def _part_clusters(
     return replace(levels, path=path, names=names), leaf
 
 
-def split_leaf(
-    problem: Problem,
-    levels: Levels,
-    leaf: Numbers,
-    q: int,
-    slot: int,
-    plane: Floats | None,
-) -> tuple[Levels, Numbers] | None:
-    """Split leaf q by a plane; the part with fewer rows that were there becomes leaf `slot`."""
-    units = problem.units
-    assert plane is not None
-    members = np.flatnonzero(leaf == q).astype(np.int32)
-    go = np.empty(members.size, dtype=np.bool_)
-    rows, room = read_only(units.rows), np.empty(room_for(units.rows.shape[1]))
-    sides_of(rows, rows.reshape(-1), 1.0, members, plane, room, go)
-    if go.all() or not go.any():
-        return None
-    last = len(levels.sizes) - 1
-    home = problem.home(levels)[:, last] == levels.offsets[last] + q
-    origin = units.origin[members]
-    kept = np.where((origin >= 0) & home[origin], units.pulled[members], 0)
-    more = (int(kept[go].sum()), int(units.weight[members[go]].sum()))
-    if more > (int(kept[~go].sum()), int(units.weight[members[~go]].sum())):
-        go = ~go
-    go = _affordable(problem, levels, leaf, members, go, slot)
-    if not go.any():
-        return None
-    leaf = leaf.copy()
-    leaf[members[go]] = slot
-    path, names = levels.path.copy(), levels.names.copy()
-    path[slot, :last] = path[q, :last]
-    path[slot, last] = levels.offsets[last] + slot
-    names[levels.offsets[last] + slot] = NEW
-    return replace(levels, path=path, names=names), leaf
-
-
-def _affordable(
-    problem: Problem,
-    levels: Levels,
-    leaf: Numbers,
-    members: Numbers,
-    go: NDArray[np.bool_],
-    slot: int,
-) -> NDArray[np.bool_]:
-    """Of those that leave a leaf, the ones that the budget allows: who saves most goes first.
-
-    The others can follow in later releases.
-    """
-    if problem.limit is None:
-        return go
-    units, last = problem.units, len(levels.sizes) - 1
-    moved = problem.moved(levels, problem.flow(leaf, levels.sizes[-1], units.counted))[last]
-    origin, parted = units.origin[members], leaf.copy()
-    at_home = problem.home(levels)[origin, last] == levels.path[leaf[members], last]
-    spent = np.where((origin >= 0) & at_home, units.counted[members], 0)
-    parted[members[go]] = slot
-    points = units.means(*units.sums(parted, levels.sizes[-1]))
-    rows, saving = units.rows[members], np.zeros(members.size)
-    for column, near, far in zip(rows.T, points[leaf[members[0]]], points[slot], strict=True):
-        saving += (column - near) ** 2 - (column - far) ** 2
-    order = np.flatnonzero(go)[np.lexsort((units.key[members[go]], -saving[go]))]
-    within = np.cumsum(spent[order]) <= problem.limit - moved
-    allowed = np.zeros(go.size, dtype=np.bool_)
-    allowed[order[within | (spent[order] == 0)]] = True
-    return allowed
-
-
 def _better_name(problem: Problem, found: Solution, level: int, a: int, b: int) -> np.int64:
     """Of two clusters that merge, the name that more rows keep."""
     kept = kept_by(problem, found, level)
@@ -260,83 +310,3 @@ def _trial_of(problem: Problem) -> Problem | None:
 def _first(trial: Problem, found: Solution) -> Numbers:
     leaf: Numbers = found.leaf[: trial.units.rows.shape[0]]
     return leaf
-
-
-def match_fresh(problem: Problem, before: Levels, fresh: Hierarchy, first_row: Ints) -> Solution:
-    """Take the levels of a new fit; of its clusters and yesterday's, those that share most match."""
-    levels = levels_of(fresh, before.sizes)
-    leaf: Numbers = fresh.cut(before.sizes[-1])[first_row]
-    flow = problem.flow(leaf, before.sizes[-1], problem.units.counted)
-    names = np.full(levels.names.size, NEW, dtype=np.int64)
-    for level in range(len(before.sizes)):
-        first, last = before.offsets[level : level + 2]
-        shared = np.zeros((last - first, last - first), dtype=np.int64)
-        rows, columns = before.path[:, level] - first, levels.path[:, level] - first
-        np.add.at(shared, (rows[:, None], columns[None, :]), flow)
-        for a, b in zip(*linear_sum_assignment(shared, maximize=True), strict=True):
-            if shared[a, b] > 0:
-                names[first + b] = before.names[first + a]
-    return solve_as(problem, replace(levels, names=names), leaf)
-
-
-def keep_tolerance(
-    problem: Problem, found: Solution, fresh: Solution, tolerance: float
-) -> tuple[Solution, Floats]:
-    """Lower the price where a level costs too much; at last take the new fit.
-
-    Returns
-    -------
-    found : Solution
-    price : ndarray of shape (n_levels,)
-        The price of each level in the end.
-    """
-    most = most_allowed(fresh, tolerance)
-    price = problem.price
-    for part in LADDER:
-        over = found.cost > most
-        if not over.any():
-            return found, price
-        lower = np.where(over, problem.price * part, price)
-        tried = _settle(problem, found, lower, most)
-        if (tried.cost <= most).all():
-            return _raise_price(problem, (found, price), (tried, lower), most)
-        found, price = tried, lower
-    within = problem.limit is None or (fresh.moved <= problem.limit).all()
-    if (found.cost > most).any() and within:
-        return fresh, np.zeros_like(price)
-    return found, price
-
-
-def _settle(problem: Problem, found: Solution, price: Floats, most: Floats) -> Solution:
-    """Let J fall at another price, but change structure no more than the tolerance asks for."""
-    cheaper = replace(problem, price=price)
-    start = solve_as(cheaper, found.levels, found.leaf)
-    return improve_structure(cheaper, settle_rows(cheaper, start), most)
-
-
-def _raise_price(
-    problem: Problem, above: tuple[Solution, Floats], below: tuple[Solution, Floats], most: Floats
-) -> tuple[Solution, Floats]:
-    """Look between a price that is too high and one that is not.
-
-    Of the solutions that keep the tolerance, take the one that moves least.
-    """
-    found, high = above
-    best, low = below
-    kept, price = best, low
-    for _ in range(HALVINGS):
-        middle = 0.5 * (high + low)
-        tried = _settle(problem, found, middle, most)
-        if (tried.cost > most).any():
-            found, high = tried, middle
-            continue
-        low = middle
-        if int(tried.moved.sum()) < int(kept.moved.sum()):
-            kept, price = tried, middle
-    return kept, price
-
-
-def most_allowed(fresh: Solution, tolerance: float) -> Floats:
-    """Cost of each level that is within the tolerance."""
-    allowed: Floats = fresh.cost * (1.0 + tolerance + _ROUNDING)
-    return allowed
