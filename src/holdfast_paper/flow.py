@@ -134,12 +134,7 @@ def reproduce(
         "seconds": {name: round(value, 1) for name, value in seconds.items()},
         "seconds_of_work": {name: round(value, 1) for name, value in work.items()},
     }
-    _write_text(folder / "run.json", json.dumps(about, indent=1) + "\n")
-    how = (
-        f"Made by `{about['command']}` (profile {chosen}, seed {seed}; versions in `run.json`)."
-        + (" Data sets keep all their columns." if raw else "")
-    )
-    _write_text(folder / "claims.md", describe_verdicts(verdicts, how))
+    _write_verdicts(folder, verdicts, about)
     if progress:
         print(f"all: {time.perf_counter() - start:.1f} s; see {folder}/claims.md", file=sys.stderr)
     return Reproduction(verdicts, records, missing, seconds)
@@ -250,6 +245,14 @@ def _describe_run(
         "python": platform.python_version(),
         "versions": versions,
     }
+
+
+def _write_verdicts(folder: Path, verdicts: list[Verdict], about: dict[str, Any]) -> None:
+    _write_text(folder / "run.json", json.dumps(about, indent=1) + "\n")
+    run = f"profile {about['profile']}, seed {about['seed']}; versions in `run.json`"
+    how = f"Made by `{about['command']}` ({run})."
+    how += " Data sets keep all their columns." if about["raw"] else ""
+    _write_text(folder / "claims.md", describe_verdicts(verdicts, how))
 
 
 def _write_text(path: Path, text: str) -> None:

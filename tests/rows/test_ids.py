@@ -38,3 +38,11 @@ def test_a_few_wanted_ids_may_repeat():
     wanted = np.array([7, 7, 599, 1000, 0])
     found = find_ids(_texts(wanted), _texts(NUMBERS))
     np.testing.assert_array_equal(found, [7, 7, 599, -1, 0])
+
+
+def test_integers_are_found_in_any_order():
+    known = 2 * NUMBERS[::-1]  # odd ones lie between them
+    wanted = np.concatenate((NUMBERS * 7 % N, [2 * N, -1, 4, 4]))
+    expected = np.where(wanted % 2 == 0, N - 1 - wanted // 2, -1)
+    expected[wanted >= 2 * N] = -1
+    np.testing.assert_array_equal(find_ids(wanted, known), expected)
