@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import clustering_distance, match_labels
+from holdfast.follow.report import name_events
 from holdfast.stability.match import LabeledRows, compare_cuts
 
 rng = np.random.RandomState(13)
@@ -154,3 +155,24 @@ def test_counts_add_up(a, b):
     assert sum(c.size_before for c in found.clusters) == found.n_before
     assert sum(c.size_after for c in found.clusters) == found.n_after
     assert sum(c.left for c in found.clusters) == pytest.approx(found.n_moved)
+
+
+@pytest.mark.parametrize(
+    ("shared", "before", "after", "expected"),
+    [
+        ([[9]], [10], [9], [(0, 0, "kept", -1)]),
+        ([[8]], [10], [8], [(0, 0, "shrunk", -1)]),
+        ([[10]], [10], [12], [(0, 0, "grown", -1)]),
+        # Half of the rows of a new cluster come from another one: it was split off.
+        ([[6, 4]], [10], [6, 8], [(0, 0, "split", 1), (-1, 1, "new", 0)]),
+        ([[10, 4]], [14], [13, 9], [(0, 0, "kept", -1), (-1, 1, "new", -1)]),
+        ([[5, 2, 3]], [10], [5, 2, 3], [(0, 0, "split", 1), (0, 0, "split", 2), (-1, 1, "new", 0),
+                                        (-1, 2, "new", 0)]),
+        # Half of the rows of a cluster without a partner are still there: it was merged.
+        ([[10], [5]], [10, 10], [11], [(0, 0, "kept", -1), (1, -1, "merged", 0)]),
+        ([[10], [4]], [10, 10], [11], [(0, 0, "kept", -1), (1, -1, "ended", -1)]),
+    ],
+)  # fmt: skip
+def test_events_go_by_most_of_the_rows(shared, before, after, expected):
+    sizes = (np.array(side, dtype=np.float64) for side in (before, after))
+    assert list(name_events(np.array(shared, dtype=np.float64), *sizes, {0: 0})) == expected
