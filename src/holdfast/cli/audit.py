@@ -122,7 +122,7 @@ class AuditOptions:
             known = ", ".join(MEASURES)
             raise InputError(f"--measure must be one of {known}; got {self.measure!r}.")
         if self.by_stage and (self.hold_preparation or self.by_distance):
-            raise InputError("--by-stage needs a preparation that is found again.")
+            raise InputError("--by-stage also measures with --hold-preparation; leave that out.")
         if self.full and self.sample is not None:
             raise InputError("give --full or --sample, not both.")
         if self.checkpoint is not None and Path(self.checkpoint).is_file():

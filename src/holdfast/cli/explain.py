@@ -44,7 +44,7 @@ def explain(
         if "without its rows" not in str(error):
             raise InputError(str(error)) from None
         raise InputError(
-            f"{model} was saved without its rows (--no-rows), which rules are found from. Fit again."
+            f"{model} was saved without its rows (--no-rows), which explain needs. Fit again."
         ) from None
     if display.json:
         console.show_json({"n_clusters": k, "rules": explanation.records()})

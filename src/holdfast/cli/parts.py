@@ -160,7 +160,7 @@ def fit_parts(
     save, out, id, weights = job.save, job.out, job.column.id, job.weights
     parts = Parts.of(job.data, job.read, out, console, keep_written=job.append)
     if save.linkage:
-        raise InputError("--linkage does not go with --chunked.")
+        raise InputError("--linkage cannot be combined with --chunked.")
     parts = replace(parts, id=id, weights=weights)
     if job.like is not None:
         preparation = table_of(job.like).preparation

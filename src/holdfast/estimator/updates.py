@@ -86,7 +86,7 @@ class computed(cached_property[T]):
 def _has_features(model: Any) -> bool:
     if model.metric == "precomputed":
         raise AttributeError(
-            'Rows of distances cannot come in parts or leave without their columns: metric="precomputed" '
+            'Distances cannot be added or removed by rows alone: metric="precomputed" '
             "has no partial_fit, forget or chunks. Fit all rows at once."
         )
     return True
