@@ -17,7 +17,7 @@ os.environ["MPLBACKEND"] = "Agg"
 # The threads of scikit-learn wait without working: examples run beside each other.
 os.environ["OMP_WAIT_POLICY"] = "passive"
 
-from _site import gallery, pages, reference, report, twins  # noqa: E402
+from _site import front, gallery, pages, reference, report, twins  # noqa: E402
 
 project = "holdfast"
 author = "the holdfast developers"
@@ -81,6 +81,7 @@ def setup(app):
     """Make what is made from the package, before pages are read and after they are written."""
     gallery.discard_stale(HERE)
     report.write_wine_report(HERE / "_extra" / "wine-report.html")
+    front.draw_pictures(HERE / "_made")
     reference.write_pages(HERE / "reference")
     pages.write_shown_files(HERE)
     pages.connect(app)

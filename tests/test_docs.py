@@ -2,6 +2,7 @@
 
 import ast
 import csv
+import importlib
 import re
 from pathlib import Path
 from statistics import fmean
@@ -26,6 +27,17 @@ def test_a_script_has_a_title_a_picture_and_a_lesson(script):
     assert set(line) == {"="}
     assert text.count("\nplt.show()\n") >= 1
     assert text.rstrip().rpartition("# %%\n")[2].startswith("# **What was learned:** ")
+
+
+def test_the_pictures_of_the_front_page_find_their_methods(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    front = importlib.import_module("_site.front")
+    removed = front.read_table("benchmarks/frontier/frontier.md", "## All small data that judge")
+    weekly = front.read_table("benchmarks/drift/drift.md", "## Windows")
+    assert front.REMOVED.keys() <= removed.keys()
+    assert front.WEEKLY.keys() <= weekly.keys()
+    assert removed["Ward linkage"][:3] == [1.0, 1.0, 1.0]
+    assert weekly["holdfast means, fitted again"][6] == 1.0
 
 
 def test_pages_that_are_made_are_not_committed():
