@@ -170,7 +170,7 @@ def test_what_needs_features_says_so():
     for name in ("partial_fit", "forget"):
         with pytest.raises(AttributeError) as told:
             getattr(model, name)
-        assert "without their columns" in str(told.value.__cause__)
+        assert "by rows alone" in str(told.value.__cause__)
     with pytest.raises(AttributeError, match="Fit all rows at once"):
         fit_chunks(medoids(), [D[:40], D[40:]])
     with pytest.raises(ValueError, match='keyed_by is only for metric="precomputed"'):

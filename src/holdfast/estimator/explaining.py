@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.estimator.sparse import refuse_sparse
+from holdfast.estimator.checking import refuse_sparse
 from holdfast.hierarchy.explain import Explanation, RowExplanation, explain_clusters, explain_row
 from holdfast.hierarchy.rules import Column
 from holdfast.parameters import check_integer

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast._machine.errors import unwrap_interrupts, warn_user
 from holdfast._machine.parallel import lock_of
 from holdfast.centers.medoids import METRICS
-from holdfast.estimator.sparse import refuse_sparse
+from holdfast.estimator.checking import refuse_sparse
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.model import Naming
 from holdfast.parameters import check_integer, check_weight, settings_for

@@ -24,10 +24,10 @@ from holdfast._machine.progress import Listener
 from holdfast.centers.medoids import METRICS
 from holdfast.estimator.explaining import ExplainedModel
 from holdfast.estimator.following import FollowedModel
-from holdfast.estimator.sparse import SparseRows
 from holdfast.estimator.updates import (
     FOLLOWED,
     ChangingRows,
+    SparseRows,
     computed,
     held_from_record,
     recipe_of,

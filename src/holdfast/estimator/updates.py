@@ -2,27 +2,25 @@
 
 from __future__ import annotations  # short names in help()
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, Self, TypeVar, overload
+from typing import Any, NoReturn, Protocol, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
 
 from holdfast._machine.hash import seed_from
 from holdfast._machine.parallel import lock_of
-from holdfast.estimator.sparse import SparseRows, check_sparse, refuse_sparse
+from holdfast.estimator.checking import CheckedRows, refuse_sparse
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy
 from holdfast.parameters import (
     check_choices,
     check_column_scale,
-    check_distances,
     check_weight,
 )
 from holdfast.pipeline import cluster_first
@@ -30,10 +28,17 @@ from holdfast.rows.capped import Cap, CappedSketch
 from holdfast.rows.ids import check_ids, find_ids
 from holdfast.rows.log import RowLog
 from holdfast.rows.sketch import Sketch
-from holdfast.storage.model import ModelRecord, TableRecord
-from holdfast.tables.preparation import Preparation, scale_of_rows
+from holdfast.storage.model import ModelRecord
 
-__all__ = ["FOLLOWED", "ChangingRows", "HeldRows", "computed", "held_from_record", "hold_rows"]
+__all__ = [
+    "FOLLOWED",
+    "ChangingRows",
+    "HeldRows",
+    "SparseRows",
+    "computed",
+    "held_from_record",
+    "hold_rows",
+]
 __all__ += ["recipe_of", "record_of_held"]
 
 T = TypeVar("T")
@@ -83,6 +88,33 @@ class computed(cached_property[T]):
             return super().__get__(instance, owner)
 
 
+@dataclass(frozen=True, eq=False)
+class SparseRows:
+    """The sparse rows of a model, which cannot change. See `HeldRows`."""
+
+    rows: csr_array
+    weight: NDArray[np.float64] | None
+    extent: None = None
+
+    def add(self, sketch: Sketch) -> NoReturn:
+        """Refuse: rows that come and go are counted as dense ones."""
+        refuse_sparse("partial_fit", self.rows)
+        raise AssertionError
+
+    def remove(self, sketch: Sketch) -> NoReturn:
+        """Refuse: rows that come and go are counted as dense ones."""
+        refuse_sparse("forget", self.rows)
+        raise AssertionError
+
+    def settle(self) -> SparseRows:
+        """There are no pending changes."""
+        return self
+
+    def content(self) -> tuple[Any, NDArray[np.float64]]:
+        """Return the rows and the weight of each."""
+        return self.rows, np.ones(self.rows.shape[0]) if self.weight is None else self.weight
+
+
 def _has_features(model: Any) -> bool:
     if model.metric == "precomputed":
         raise AttributeError(
@@ -92,7 +124,7 @@ def _has_features(model: Any) -> bool:
     return True
 
 
-class ChangingRows:
+class ChangingRows(CheckedRows):
     """Mixin for an estimator whose rows can be added and removed.
 
     `fit` sets the results as plain attributes. An update deletes them, and the properties of the
@@ -102,10 +134,8 @@ class ChangingRows:
 
     random_state: Any
     n_features_in_: int
-    table_: TableRecord | None
     seed_: int
     epsilon_: float
-    column_scale_: tuple[float, ...] | None
     _n_features_out: int
     _held: HeldRows
     _recipe: Any
@@ -236,82 +266,6 @@ class ChangingRows:
             self._held = self._held.settle()
             return self._held.content()
 
-    def _check_rows(self, X: Any, reset: bool = False) -> Any:
-        """Validate rows; for a model that was fitted to a table, prepare them like the table."""
-        if issparse(X):
-            self.column_scale_ = None if reset else self.column_scale_
-            return check_sparse(self, X, reset)
-        table = None if reset else getattr(self, "table_", None)
-        if table is not None and table.preparation.inputs is not None and hasattr(X, "columns"):
-            return self._prepare_frame(X, table.preparation)
-        gaps = table is not None and table.preparation.fill is not None
-        by_distance = self._by_distance(reset)
-        try:
-            # scikit-learn sums all values; the sum may overflow even if each value is finite.
-            with np.errstate(invalid="ignore"):
-                rows: NDArray[np.float64] = validate_data(
-                    self,
-                    X,
-                    dtype=self._dtypes,
-                    order="C",
-                    reset=reset,
-                    ensure_all_finite="allow-nan" if gaps else True,
-                )
-        except OverflowError:
-            raise ValueError(
-                "X has an integer too large for float64; X must be finite numbers. Rescale X."
-            ) from None
-        except ValueError as error:
-            if by_distance and str(error).startswith("Input X contains"):
-                check_distances(np.asarray(X, dtype=np.float64), square=False)  # says where
-            _explain_values(X, str(error))
-            raise
-        if not rows.dtype.isnative:  # scikit-learn leaves the byte order of a frame as it is
-            rows = rows.astype(rows.dtype.newbyteorder("="))
-        if reset:
-            model: Any = self
-            given = model.column_scale
-            if given is None and not by_distance:
-                given = scale_of_rows(X)
-            self.column_scale_ = check_column_scale(given, rows, model.metric)
-        if by_distance:
-            return check_distances(rows, square=reset)
-        return rows if table is None else self._apply(rows, table.preparation)
-
-    def _by_distance(self, reset: bool) -> bool:
-        """Whether rows are precomputed distances: those of the next fit, or of this model."""
-        model: Any = self
-        if reset or "hierarchy_" not in vars(self):
-            return bool(model.metric == "precomputed" and model.method == "medoids")
-        return bool(model._fitted_metric == "precomputed")
-
-    def _need_features(self, why: str) -> None:
-        if self._by_distance(reset=False):
-            raise ValueError(
-                f'{why[0].upper()}{why[1:]}; this model has metric="precomputed". Fit it to features.'
-            )
-
-    def _prepare_frame(self, X: Any, preparation: Preparation) -> NDArray[np.float64]:
-        """Prepare a mixed table: columns are found by name."""
-        from holdfast.tables.preparer import prepare_frame
-
-        return self._apply(prepare_frame(X, preparation), preparation)
-
-    def _apply(self, values: NDArray[np.float64], preparation: Preparation) -> NDArray[np.float64]:
-        rows = preparation.apply(values)
-        if not np.isfinite(rows).all():
-            raise ValueError(
-                "X overflows when it is scaled like the table that the model was fitted to; scaled "
-                "values must be finite. Remove outliers from X."
-            )
-        return rows
-
-    @property
-    def _dtypes(self) -> list[type[np.floating]] | type[np.floating]:
-        """What rows are converted to: means take 32-bit rows as they are."""
-        means = getattr(self, "method", None) == "means" and getattr(self, "table_", None) is None
-        return [np.float64, np.float32] if means else np.float64
-
     def _check_held(self) -> None:
         if "_held" not in vars(self):
             raise ValueError(
@@ -426,30 +380,6 @@ class ChangingRows:
         if getattr(self, "table_", None) is not None:
             used = np.ones(ids.size, dtype=np.bool_)
             model.table_ = replace(model.table_, ids=ids, used=used)
-
-
-def _explain_values(X: Any, error: str) -> None:
-    """Say which column or value of a table is no number; return if `error` is about another thing."""
-    names = list(getattr(X, "columns", ()))
-    if error.startswith("could not convert string"):
-        dtypes = getattr(X, "dtypes", ())
-        text = [
-            str(n) for n, t in zip(names, dtypes, strict=False) if getattr(t, "kind", "O") in "OSUV"
-        ]
-        where = f" (column {text[0]})" if text else ""
-        raise ValueError(
-            f"X must be numeric: {error}{where}. Drop text columns, or encode them as numbers; "
-            "holdfast.TablePreparer does that."
-        ) from None
-    if not error.startswith("Input X contains"):
-        return
-    values = np.asarray(X, dtype=np.float64)
-    row, column = map(int, np.argwhere(~np.isfinite(values))[0])
-    what = "NaN" if np.isnan(values[row, column]) else "infinity"
-    raise ValueError(
-        f"Input X contains {what} in row {row}, column {names[column] if names else column}; X must be "
-        "finite numbers. Remove or replace such values; holdfast.TablePreparer fills gaps."
-    ) from None
 
 
 def recipe_of(model: Any) -> Any:
