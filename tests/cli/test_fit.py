@@ -74,7 +74,7 @@ def test_standardize_divides_by_the_deviation_of_the_core_and_says_so(holdfast, 
     scale = json.loads(done.out)["preparation"]["scale"]
     columns = matrix_of(people, "height", "width").T
     assert scale == [core_deviation(Distinct.of(np.ascontiguousarray(c))) for c in columns]
-    assert "divided by the deviation of their core" in done.err
+    assert "divided by a robust standard deviation" in done.err
     again = holdfast("fit", people, *USE, "-k", 3, "--json", "--no-standardize")
     assert json.loads(again.out)["preparation"]["scale"] is None
     assert "not scaled" in again.err

@@ -198,7 +198,7 @@ def show_preparation(
 
     rows = "" if n_rows is None else f"{count(n_rows, 'row')}, "
     names = [source.name for source in preparation.sources]
-    scaled = "numbers divided by the deviation of their core" if preparation.scale else "not scaled"
+    scaled = "numbers divided by a robust standard deviation" if preparation.scale else "not scaled"
     console.notice(f"{rows}{count(len(names), 'column')}: {list_names(names)}; {scaled}.")
     plain = ("number", "-")
     if all(t.kind in plain and "tails" not in t.how for t in treatments) or console.display.quiet:
