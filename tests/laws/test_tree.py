@@ -12,9 +12,12 @@ from oracles.naive_tree import ROOT, exact_position, exact_shift, naive_tree, pa
 from oracles.stages import Planted, plant
 
 from holdfast import HierarchicalKMedian
+from holdfast._machine.jit import read_only
 from holdfast.grid import Cells, Grid, sort
+from holdfast.grid._kernels import DIMENSION_BITS
 from holdfast.grid.place import DEPTH
 from holdfast.grid.sort import z_order
+from holdfast.tree import build
 from holdfast_paper.unshifted import UnshiftedKMedian
 
 ONES = (1 << 64) - 1
@@ -326,3 +329,16 @@ def test_best_gains_and_cells_are_the_oracles(family, number):
             cell = naive.paths[below[0]][level] if level >= 0 else None
             inside = [x for x in range(naive.size) if level < 0 or naive.paths[x][level] == cell]
             assert sorted(below) == inside
+
+
+def test_ranges_linked_apart_are_the_same_tree(monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.RandomState(4)
+    for n in (20, 300, 3000):
+        splits = rng.randint(0, 40, size=n - 1).astype(np.int32) << DIMENSION_BITS
+        weight, found = rng.randint(1, 9, size=n).astype(np.float64), []
+        for parts in (1, 2, 5):
+            monkeypatch.setattr(build, "cut_rows", lambda n, parts=parts: [0] * parts + [n])
+            nodes = np.zeros(2 * n - 1, dtype=build._NODE)
+            root = build._link_nodes(read_only(splits), weight, nodes)
+            found.append((root, nodes.tobytes()))
+        assert found[1:] == found[:1] * 2

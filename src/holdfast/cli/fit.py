@@ -179,7 +179,7 @@ def announce_compiling(method: str, console: Console) -> None:
     kernels: dict[str, Any] = {
         "means": _member_kernels.split_members,
         "medoids": _distance_kernels.score_candidates,
-        "tree": tree_kernels.link_nodes,
+        "tree": tree_kernels.link_ranges,
     }
     if not is_compiled(kernels[method]):
         console.notice("compiling once, about 10 s; the next fit starts at once.")

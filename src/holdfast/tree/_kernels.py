@@ -1,4 +1,4 @@
-"""Sorted leaves -> compressed binary trie, in one pass with a stack."""
+"""Sorted leaves -> compressed binary trie, in one pass with a stack for each range of leaves."""
 
 import numpy as np
 
@@ -11,7 +11,8 @@ __all__ = [
     "DISTANCE",
     "branch_key_at",
     "branch_keys",
-    "link_nodes",
+    "link_ranges",
+    "link_roots",
     "list_closing",
     "own_distance",
     "sum_up",
@@ -40,37 +41,69 @@ def _close(node, nodes):
     nodes[node]["best"] = max(nodes[a]["best"], nodes[b]["best"])
 
 
-@writing_kernel
-def link_nodes(splits, weight, nodes, open_splits):
-    """Cartesian tree of the split positions, with weights and best gains. Returns the root.
+@inner_kernel
+def _close_until(limit, last, splits, nodes, open_splits, waiting):
+    """Close open nodes until one splits further up than `limit`; `last` becomes their right side.
 
-    Leaf i is node 2 i, the split between leaves i and i + 1 is node 2 i + 1. Fills `nodes`. An
-    inner node is closed when its right side is complete. `weight` has one element if it is the same
-    for all leaves. `open_splits` is work space for one number per leaf.
+    Returns the subtree that is complete then, and how many nodes are still open.
     """
-    leaves = splits.size + 1
-    waiting = 0
-    last = np.int64(0)
-    for i in range(leaves):
-        last = np.int64(2 * i)
-        nodes[last]["weight"] = weight[min(i, weight.size - 1)]
-        nodes[last]["best"] = 0.0
-        while waiting > 0:
-            j = open_splits[waiting - 1]
-            if i < leaves - 1 and splits[j] < splits[i]:
-                break
-            waiting -= 1
-            node = np.int64(2 * j + 1)
-            nodes[node]["right"] = last
-            nodes[nodes[node]["left"]]["parent"] = node
-            nodes[last]["parent"] = node
-            _close(node, nodes)
-            last = node
-        if i < leaves - 1:
-            nodes[2 * i + 1]["left"] = last
-            nodes[2 * i + 1]["bit"] = 63 - (splits[i] >> DIMENSION_BITS)
-            open_splits[waiting] = i
-            waiting += 1
+    while waiting > 0:
+        j = open_splits[waiting - 1]
+        if splits[j] < limit:
+            break
+        waiting -= 1
+        node = np.int64(2 * j + 1)
+        nodes[node]["right"] = last
+        nodes[nodes[node]["left"]]["parent"] = node
+        nodes[last]["parent"] = node
+        _close(node, nodes)
+        last = node
+    return last, waiting
+
+
+@inner_kernel
+def _open(i, last, splits, nodes, open_splits, waiting):
+    """Open the split after leaf i, with `last` as its left side."""
+    nodes[2 * i + 1]["left"] = last
+    nodes[2 * i + 1]["bit"] = 63 - (splits[i] >> DIMENSION_BITS)
+    open_splits[waiting] = i
+    return waiting + 1
+
+
+@writing_kernel
+def link_ranges(splits, weight, ends, start, stop, nodes, open_splits, roots):
+    """Cartesian trees of the split positions, with weights and best gains, of ranges of leaves.
+
+    Leaf i is node 2 i, the split between leaves i and i + 1 is node 2 i + 1. The leaves of range r
+    are ``ends[r] .. ends[r + 1]``, its tree has the root ``roots[r]``; those of ``start .. stop``
+    are built. An inner node is closed when its right side is complete. `weight` has one element if
+    it is the same for all leaves. `open_splits` is work space for one number per leaf of a range.
+    """
+    for r in range(start, stop):
+        waiting, last = np.int64(0), np.int64(0)
+        for i in range(ends[r], ends[r + 1]):
+            last = np.int64(2 * i)
+            nodes[last]["weight"] = weight[min(i, weight.size - 1)]
+            nodes[last]["best"] = 0.0
+            ending = i == ends[r + 1] - 1
+            limit = np.int64(-1) if ending else np.int64(splits[i])
+            last, waiting = _close_until(limit, last, splits, nodes, open_splits, waiting)
+            if not ending:
+                waiting = _open(i, last, splits, nodes, open_splits, waiting)
+        roots[r] = last
+
+
+@writing_kernel
+def link_roots(splits, ends, roots, nodes, open_splits):
+    """Link ranges of leaves by the splits between them, which are further up. Returns the root."""
+    waiting, last = np.int64(0), np.int64(0)
+    for r in range(roots.size):
+        ending = r == roots.size - 1
+        i = np.int64(ends[r + 1] - 1)
+        limit = np.int64(-1) if ending else np.int64(splits[i])
+        last, waiting = _close_until(limit, np.int64(roots[r]), splits, nodes, open_splits, waiting)
+        if not ending:
+            waiting = _open(i, last, splits, nodes, open_splits, waiting)
     nodes[last]["parent"] = -1
     nodes[last]["best"] += nodes[last]["weight"] * (1.0 - own_distance(last, nodes))
     return last

@@ -8,12 +8,15 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
+from holdfast._machine.parallel import cut_rows, share_parts
 from holdfast.grid import Cells, Grid
 from holdfast.grid._kernels import DIMENSION_BITS
 from holdfast.grid.place import DEPTH
-from holdfast.tree._kernels import branch_keys, link_nodes, list_closing
+from holdfast.tree._kernels import branch_keys, link_ranges, link_roots, list_closing
 
 __all__ = ["Tree", "build_tree"]
+
+_SAMPLED, _FAR_UP = 4096, 8  # splits that are looked at, and how many of them count as far up
 
 # One record of 32 bytes per node, with a leaf and the next split in one cache line. Most of the time
 # is spent on walks up from random leaves. A leaf has no children, so the record of leaf i has room
@@ -136,14 +139,36 @@ def _make_room(cells: Cells) -> NDArray[np.void]:
     return np.asarray(room[: n_nodes * (_NODE.itemsize // 8)].view(_NODE))
 
 
+def _link_nodes(
+    splits: NDArray[np.int32], weight: NDArray[np.float64], nodes: NDArray[np.void]
+) -> int:
+    """Fill `nodes` and return the root; ranges of leaves between splits far up are independent."""
+    n = splits.size + 1
+    parts, cuts = len(cut_rows(n)) - 1, np.empty(0, dtype=np.int64)
+    if parts > 1:
+        sample = np.sort(splits[:: n // _SAMPLED + 1])
+        cuts = np.flatnonzero(splits < sample[min(_FAR_UP, sample.size - 1)]) + 1
+    ends = np.concatenate(([0], cuts, [n]))
+    roots = np.empty(ends.size - 1, dtype=np.int32)
+    # Ranges are of unequal sizes: a thread that is done takes the next few.
+    firsts = np.searchsorted(ends, np.linspace(0, n, 8 * parts + 1 if parts > 1 else 2)).tolist()
+    longest = int(np.diff(ends).max())
+
+    def link(p: int) -> None:
+        open_splits = np.empty(longest, dtype=np.int32)  # of which a tree's depth is used
+        link_ranges(splits, weight, ends, firsts[p], firsts[p + 1], nodes, open_splits, roots)
+
+    share_parts(len(firsts) - 1, link)
+    return int(link_roots(splits, ends, roots, nodes, np.empty(roots.size, dtype=np.int32)))
+
+
 def build_tree(cells: Cells, grid: Grid, seed: int) -> Tree:
     """Build the tree of the cells in O(n d) time, for any depth."""
     nodes = _make_room(cells)
-    open_splits = np.empty(cells.n_leaves, dtype=np.int32)  # of which a tree's depth is used
     alike = cells.begins is None and cells.given_weight is None
     weight = np.ones(1) if alike else cells.weight
     splits = read_only(cells.splits)
-    root = link_nodes(splits, weight, nodes, open_splits)
+    root = _link_nodes(splits, weight, nodes)
     exponent = np.array([grid.root_exponent]).astype(np.uint64)
     place = np.concatenate((grid.anchor, exponent, [purpose_key(seed, "branch")]))
     source = (
@@ -154,7 +179,7 @@ def build_tree(cells: Cells, grid: Grid, seed: int) -> Tree:
     )
     return Tree(
         nodes=nodes,
-        root=int(root),
+        root=root,
         source=source,
         splits=splits,
         place=place,
