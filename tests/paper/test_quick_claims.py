@@ -30,8 +30,8 @@ def test_as_many_claims_are_looked_at_as_the_page_counts():
 
 
 def test_claims_that_hold_keep_holding(tmp_path, subtests, monkeypatch):
-    # Figures are drawn in test_reproduce.py; they are a quarter of the work here.
-    monkeypatch.setattr(flow, "save_figure", lambda figure, *where: None)
+    # Tables and figures are written in test_reproduce.py; they are a quarter of the work here.
+    monkeypatch.setattr(flow, "_write_panel", lambda folder, panel, records, missing: None)
     # One test, so that two processes never run the experiments twice.
     found = reproduce(tmp_path, quick=True, n_jobs=1, progress=False)
     verdicts = {verdict.claim["id"]: verdict for verdict in found.verdicts}
