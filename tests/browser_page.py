@@ -32,7 +32,9 @@ def start_browser(program: str, driver: str, profile: Path):
     ):  # fmt: skip
         options.add_argument(f"--{flag}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(driver))
+    browser = webdriver.Chrome(options=options, service=Service(driver))
+    browser.get("about:blank")  # what the browser asks for at its start is no request of a page
+    return browser
 
 
 class Page:

@@ -46,8 +46,8 @@ AVERAGE = method("average", "average linkage", 0.0201, 150.0)
 def test_sentence_compares_with_ward_and_average():
     single = method("single", "single linkage", 0, 1)
     assert verdict_of(single, AVERAGE, WARD)["sentence"] == (
-        "When 5% of the rows are removed at random, 2.0% of the remaining rows change cluster "
-        "(k = 4), fewer than with Ward linkage (10%); no clear difference from average linkage "
+        "When 5% of the rows are removed at random, 2.0% (95% interval 1.8% to 2.2%) of the "
+        "remaining rows change cluster (k = 4), fewer than with Ward linkage (10%); no clear difference from average linkage "
         "(2.0%, 95% interval 1.8% to 2.2%). Its k-median cost is 10% higher than that of Ward linkage."
     )
 
@@ -199,6 +199,9 @@ def test_better_peer_is_named_in_python():
     assert "Ward linkage does better" in better["text"]
     assert "10% lower k-median cost" in better["text"]
     assert better["command"] == "holdfast.clusterers.METHODS['ward'].build().fit(X, seed=0).cut(4)"
+    assert "from Python" not in better["text"]
+    better = verdict_of(ward, cost=100.0, command="holdfast report wine.csv")["better"]
+    assert better["text"].endswith("It is called from Python:")
 
 
 def test_peer_that_moves_more_is_not_called_better_even_if_that_is_unclear():

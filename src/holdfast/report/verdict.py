@@ -124,16 +124,19 @@ def _choose_reference(methods: list[Entry]) -> Entry | None:
 
 
 def _compose_sentence(comparison: Entry, own: Entry) -> str:
-    sentence = (
-        f"When {_name_removed(comparison)} removed at random, {format_fraction(own['moved'])} of the "
-        f"remaining rows change cluster (k = {comparison['k']})"
-    )
     peers = [m for m in comparison["methods"] if m["name"] in ("ward", "average")]
     peers = peers or [m for m in comparison["methods"] if m["kind"] == "other"][:2]
     sides: dict[str, list[str]] = {}
     for peer in peers:
         side = _compare_movement(own, peer)
         sides.setdefault(side, []).append(f"{peer['title']} ({_describe_movement(peer, side)})")
+    moved = format_fraction(own["moved"])
+    if "unclear" in sides and own["low"] != own["high"]:
+        moved += f" (95% interval {_format_interval(own)})"
+    sentence = (
+        f"When {_name_removed(comparison)} removed at random, {moved} of the remaining rows change "
+        f"cluster (k = {comparison['k']})"
+    )
     for side in ("fewer", "more"):
         if side in sides:
             sentence += f", {side} than with {_join(sides[side])}"
@@ -350,6 +353,8 @@ def _find_better(comparison: Entry, own: Entry, command: str) -> Entry | None:
             f"a sample."
         )
         return {"text": text, "command": None}
+    if best["kind"] != "holdfast" and command.startswith("holdfast "):
+        text += " It is called from Python:"
     return {"text": text, "command": _suggest_command(best, comparison["k"], command)}
 
 
