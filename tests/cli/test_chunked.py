@@ -140,6 +140,17 @@ def test_large_values_are_standardized_in_parts_too(holdfast, folder):
     assert (scale / [1e200, 1e-200] < 2.0).all()
 
 
+def test_a_notice_about_the_first_part_says_so_and_comes_once(holdfast, table, folder, monkeypatch):
+    table.loc[table.index % 5 == 0, "a"] = np.nan
+    table.to_csv(folder / "gaps.csv", index=False)
+    monkeypatch.setattr("holdfast.tables.text._BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr("holdfast.tables.text._SMALL_BLOCK", 1 << 12)
+    done = holdfast("fit", "gaps.csv", "-k", 3, "--chunked", "-o", "labels.csv")
+    assert done.code == 0, done.err
+    (line,) = [line for line in done.err.splitlines() if "missing in" in line]
+    assert line.startswith("holdfast: of the first "), line
+
+
 def test_ids_weights_and_gaps_go_in_parts_too(holdfast, table, folder):
     frame = table.assign(word=[f"row {i}" for i in range(500)], w=np.arange(500) % 4)
     frame.loc[frame.index % 50 == 7, "b"] = np.nan

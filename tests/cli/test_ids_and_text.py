@@ -81,7 +81,7 @@ def test_names_with_commas_newlines_and_blanks(holdfast, folder):
         assert done.code == 0, done.err
         assert json.loads(done.out)["preparation"]["columns"] == expected
     done = holdfast("fit", "names.csv", "-k", 2)
-    assert "a,b, c, d\\ne, f" in done.err
+    assert '"a,b", c, d\\ne, f' in done.err
     assert all(line.startswith("holdfast: ") for line in done.err.splitlines())
 
 

@@ -52,13 +52,15 @@ class Console:
         self.display = display
         self.table_on_stdout = table_on_stdout
         self._notices: list[str] | None = None
+        self._printed: set[str] = set()  # a file that is read several times is told of once
 
     def notice(self, text: str) -> None:
-        """Print a line to standard error, unless --quiet."""
+        """Print a line to standard error, once, unless --quiet."""
         shown = printable(name_options(text))
         if self._notices is not None:
             self._notices.append(shown)
-        if not self.display.quiet:
+        if not self.display.quiet and shown not in self._printed:
+            self._printed.add(shown)
             print(f"holdfast: {shown}", file=sys.stderr, flush=True)
 
     @contextmanager

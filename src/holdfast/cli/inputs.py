@@ -194,12 +194,12 @@ def show_preparation(
     n_rows: int | None = None,
 ) -> None:
     """Say what was done with the columns: in a line, and in a table if they are not all alike."""
-    from holdfast.tables.errors import count, list_names, show_name
+    from holdfast.tables.errors import count, list_columns, show_name
 
     rows = "" if n_rows is None else f"{count(n_rows, 'row')}, "
     names = [source.name for source in preparation.sources]
     scaled = "numbers divided by a robust standard deviation" if preparation.scale else "not scaled"
-    console.notice(f"{rows}{count(len(names), 'column')}: {list_names(names)}; {scaled}.")
+    console.notice(f"{rows}{count(len(names), 'column')}: {list_columns(names)}; {scaled}.")
     plain = ("number", "-")
     if all(t.kind in plain and "tails" not in t.how for t in treatments) or console.display.quiet:
         return

@@ -105,14 +105,20 @@ class Parts:
         from holdfast.tables.dataset import prepare_like
 
         assert self.preparation is not None
-        notify = console.notice
+        told: list[str] = []  # about the first part
         with Progress(progress, 1.0, "", what) as shown:
             for part in self.read(columns=self.columns, keep_written=self.keep_written):
+                if part.first_row > 0:  # there is more than one part
+                    for text in told:
+                        console.notice(f"of the first {part.first_row:,} rows: {text}")
+                    told.clear()
+                notify = ignore if part.first_row else told.append
                 yield prepare_like(
                     part, self.preparation, id_name=self.id, weights=self.weights, notify=notify
                 )
                 shown.advance(part.fraction_read - shown.done)
-                notify = ignore
+        for text in told:
+            console.notice(text)
 
     def write_labels(
         self, hierarchy: "Hierarchy", ks: tuple[int, ...], out: str, console: Console

@@ -160,7 +160,7 @@ def _describe_preparation(dataset: "Dataset", notices: list[str]) -> list[str]:
 
 def _describe_treatments(dataset: "Dataset") -> list[str]:
     """Put columns that are only scaled into one sentence, and others into one each."""
-    from holdfast.tables.errors import list_names, show_name
+    from holdfast.tables.errors import list_columns, show_name
 
     plain = [t for t in dataset.treatments if t.how.startswith("divided by ") and ";" not in t.how]
     found = [
@@ -174,7 +174,7 @@ def _describe_treatments(dataset: "Dataset") -> list[str]:
     by_scale: dict[str, list[str]] = {}
     for t in plain:
         by_scale.setdefault(t.how.removeprefix("divided "), []).append(t.name)
-    scales = [f"{list_names(names)} {scale}" for scale, names in by_scale.items()]
+    scales = [f"{list_columns(names)} {scale}" for scale, names in by_scale.items()]
     if scales:
         more = f"; {len(scales) - _MOST_NAMES:,} more" if len(scales) > _MOST_NAMES else ""
         found[-1] = f"{found[-1][:-1]}: {'; '.join(scales[:_MOST_NAMES])}{more}."

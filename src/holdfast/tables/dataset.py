@@ -18,7 +18,15 @@ from holdfast.tables.columns import (
     take_weight,
 )
 from holdfast.tables.encode import encode, find_kind, to_doubles
-from holdfast.tables.errors import Notify, TableError, count, ignore, list_names, show_name
+from holdfast.tables.errors import (
+    Notify,
+    TableError,
+    count,
+    ignore,
+    list_columns,
+    list_names,
+    show_name,
+)
 from holdfast.tables.preparation import Input, Missing, Preparation
 from holdfast.tables.read import DataTable
 from holdfast.tables.summary import Treatment, count_columns, settle
@@ -298,12 +306,12 @@ def _find_columns(
     if absent:
         raise TableError(
             f"{table.source} lacks {len(absent)} of the {len(names)} columns that the model needs: "
-            f"{list_names(absent)}. It has {list_names(present)}."
+            f"{list_columns(absent)}. It has {list_columns(present)}."
         )
     for name in others:
         if name is not None and name not in there:
             raise TableError(
-                f"{table.source} has no column {name!r}; it has {list_names(present)}."
+                f"{table.source} has no column {name!r}; it has {list_columns(present)}."
             )
     wanted = {*names, *others}
     extra = [name for name in present if name not in wanted]

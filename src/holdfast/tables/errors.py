@@ -15,6 +15,7 @@ __all__ = [
     "describe_reason",
     "explain_reading",
     "ignore",
+    "list_columns",
     "list_names",
     "show_name",
     "show_number",
@@ -81,6 +82,11 @@ def count(number: int, noun: str) -> str:
 def show_number(number: float) -> str:
     """Write a number with four digits: ``11,590`` or ``0.03125``."""
     return f"{float(f'{number:.4g}'):,.10g}"
+
+
+def list_columns(names: Sequence[str]) -> str:
+    """Do as `list_names`, with quotes around names that have a comma, as `--columns` takes them."""
+    return list_names([f'"{name}"' if "," in name else name for name in names])
 
 
 def list_names(names: Sequence[str]) -> str:

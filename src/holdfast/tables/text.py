@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.tables.errors import Notify, TableError, TextError, ignore, list_names
+from holdfast.tables.errors import Notify, TableError, TextError, ignore, list_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -188,7 +188,7 @@ def choose_names(source: str, columns: tuple[str, ...] | None, present: list[str
     absent = [repr(name) for name in columns or () if name not in there]
     if absent:
         raise TableError(
-            f"{source} has no column {list_names(absent)}; it has {list_names(present)}."
+            f"{source} has no column {list_columns(absent)}; it has {list_columns(present)}."
         )
     return present if columns is None else list(columns)
 
