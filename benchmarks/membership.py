@@ -3,7 +3,7 @@
 For each table of 200 rows in up to four groups, 20 refits give each row a probability; 6 new deletions
 of 5% of the rows count how often it stays. Errors are over tables, since whole boundaries move.
 
-    python benchmarks/membership.py    # the line in docs/stability.md; four minutes
+    python benchmarks/membership.py    # the line in docs/stability.md; a few minutes
 """
 
 import argparse

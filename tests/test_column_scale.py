@@ -173,3 +173,21 @@ def test_parts_of_prepared_rows_have_no_ids_of_others():
         TablePreparer(id="who").fit_transform(twice)
     new = tables["pandas"][0].drop(columns="who")
     assert TablePreparer(id="who").fit(tables["pandas"][0]).transform(new).ids is None
+
+
+def test_a_saved_pipeline_takes_tables(tmp_path):
+    table, who = tables_with_ids()[0]["pandas"]
+    table = table.assign(town=np.where(VALUES[:, 0] > 3.0, "Ulm", "Bern"))
+    pipeline = make_pipeline(TablePreparer(id=who), HierarchicalKMedian(5)).fit(table)
+    preparer, model = pipeline[0], pipeline[-1]
+    model.save(tmp_path / "model", preparer=preparer)
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(table), pipeline.predict(table))
+    assert loaded.explain().to_frame().equals(model.explain(preparer=preparer).to_frame())
+    assert loaded.label_frame().equals(model.label_frame())
+    gone = loaded.forget(ids=["n003"])
+    fresh = make_pipeline(preparer, HierarchicalKMedian(5, column_scale=model.column_scale_))
+    rows = np.delete(np.array(preparer.transform(table)), 3, axis=0)
+    np.testing.assert_array_equal(gone.labels_, fresh[-1].fit(rows).labels_)
+    with pytest.raises(ValueError, match="preparer must be what prepared the rows of the fit, 3"):
+        HierarchicalKMedian(2).fit(VALUES).save(tmp_path / "other", preparer=preparer)

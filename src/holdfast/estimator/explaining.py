@@ -14,6 +14,7 @@ from holdfast.estimator.checking import refuse_sparse
 from holdfast.hierarchy.explain import Explanation, RowExplanation, explain_clusters, explain_row
 from holdfast.hierarchy.rules import Column
 from holdfast.parameters import check_integer
+from holdfast.storage.model import TableRecord
 from holdfast.tables.preparation import Preparation
 
 if TYPE_CHECKING:
@@ -170,20 +171,31 @@ class ExplainedModel:
         """Names and units of the columns of `rows_`."""
         table = getattr(self, "table_", None)
         if preparer is not None:
-            check_is_fitted(preparer)
-            found = columns_of(preparer.preparation_)
-            if len(found) != self.n_features_in_:
-                raise ValueError(
-                    f"preparer must be what prepared the rows of the fit, {self.n_features_in_} "
-                    f"columns; got one that prepares {len(found)}."
-                )
-            return found
+            return columns_of(self._preparation_of(preparer))
         if table is not None:
             return columns_of(table.preparation)
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             return [Column(f"x{j}") for j in range(self.n_features_in_)]
         return [Column(str(name)) for name in names]
+
+    def _preparation_of(self, preparer: TablePreparer) -> Preparation:
+        """Check that a preparer has prepared the rows of the fit."""
+        check_is_fitted(preparer)
+        found = preparer.preparation_
+        if len(found.columns) != self.n_features_in_:
+            raise ValueError(
+                f"preparer must be what prepared the rows of the fit, {self.n_features_in_} "
+                f"columns; got one that prepares {len(found.columns)}."
+            )
+        return found
+
+    def _describe_table(self, preparer: TablePreparer) -> TableRecord:
+        """Describe the table behind the rows, as the command line does."""
+        model: Any = self
+        used = np.ones(model.hierarchy_.n_rows, dtype=np.bool_)
+        preparation, cuts = self._preparation_of(preparer), (int(model._n_features_out),)
+        return TableRecord(preparation, preparer.id, model.ids_, used, cuts)
 
 
 def columns_of(preparation: Preparation) -> list[Column]:

@@ -4,7 +4,7 @@ from __future__ import annotations  # short names in help()
 
 import os
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,6 +47,9 @@ from holdfast.pipeline import cluster_and_order
 from holdfast.rows.ids import check_ids, identify_rows
 from holdfast.rows.log import RowLog
 from holdfast.storage.model import ModelRecord, TableRecord, read_model, write_model
+
+if TYPE_CHECKING:
+    from holdfast.tables.preparer import TablePreparer
 
 __all__ = ["HierarchicalKMedian", "load"]
 
@@ -399,7 +402,13 @@ class HierarchicalKMedian(
         distance = self._distance_to_own(rows, self.labels_)
         return float(distance[weight > 0.0].max())
 
-    def save(self, path: str | os.PathLike[str], *, include_rows: bool = True) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        include_rows: bool = True,
+        preparer: TablePreparer | None = None,
+    ) -> None:
         """Save the fitted model to a file that :func:`holdfast.load` reads.
 
         The file is either complete or not written at all. It contains plain arrays and JSON with
@@ -412,26 +421,30 @@ class HierarchicalKMedian(
         include_rows : bool, default=True
             Whether to save the rows. Without them, the loaded model can predict and cut, but not
             be updated. The centers, which are rows, are always saved.
+        preparer : TablePreparer, default=None
+            What prepared the rows, such as the first step of a pipeline. The loaded model then takes
+            tables, in Python and on the command line.
         """
         check_is_fitted(self)
         with lock_of(self):
             record = self._to_record(include_rows)
+            if preparer is not None:
+                record = replace(record, columns=None, table=self._describe_table(preparer))
         write_model(path, record)
 
     def _to_record(self, include_rows: bool) -> ModelRecord:
         recipe: Any = getattr(self, "_recipe", self)
+        most = recipe.max_centers
         parameters = {
             "method": recipe.method,
             "metric": recipe.metric,
             "epsilon": self.epsilon_,
-            "max_centers": None if recipe.max_centers is None else recipe.max_centers,
+            "max_centers": most if most in (None, "all") else int(most),
             "n_clusters": self._n_features_out,
             "seed": self.seed_,
         }
         if self.column_scale_ is not None:
             parameters["column_scale"] = list(self.column_scale_)
-        if parameters["max_centers"] not in (None, "all"):
-            parameters["max_centers"] = int(recipe.max_centers)
         names = getattr(self, "feature_names_in_", None)
         record = ModelRecord(
             hierarchy=self.hierarchy_,
@@ -461,15 +474,10 @@ class HierarchicalKMedian(
         hierarchy, given = record.hierarchy, dict(record.parameters)
         locator: Any = hierarchy.locator
         if not given:  # a hierarchy without a model
-            method = (
-                "means"
-                if isinstance(locator, MeansLocator)
-                else "tree"
-                if not hasattr(locator, "rivals")
-                else "medoids"
-                if locator.rivals is None
-                else "means"
-            )
+            method = "means" if hasattr(locator, "rivals") else "tree"
+            if method == "means" and locator.rivals is None:
+                method = "medoids"
+            method = "means" if isinstance(locator, MeansLocator) else method
             metric = METRICS[getattr(locator, "metric", 0)]
             given = {"method": method, "metric": metric, "n_clusters": min(8, hierarchy.n_centers)}
         seed = given.pop("seed", 0)
