@@ -27,7 +27,11 @@ COMMANDS = {
     "gaps": "benchmarks/gaps.py",
     "interrupts": "benchmarks/interrupts.py --points 16",
     "laws": "-m pytest -q -s " + " ".join(f"tests/laws/test_{law}.py" for law in LAWS),
+    "membership": "benchmarks/membership.py",
     "prepare": "benchmarks/prepare.py",
+    "scales": "benchmarks/scales.py",
+    "scales_medoids": "benchmarks/scales.py --method medoids --trials 6 --rules 'core, keyed;core, 4 steps'",
+    "scales_tree": "benchmarks/scales.py --method tree --trials 6 --rules 'core, 4 steps;core'",
     "sparse_rows": "benchmarks/sparse_rows.py",
 }
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

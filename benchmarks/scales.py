@@ -5,8 +5,8 @@ parentheses: with the scales of the whole table held, what clustering itself mov
 rows by their values before the division, as `column_scale` does. The last lines compare each rule with
 the first: mean difference over tables and random states, with its standard error over tables.
 
-    python benchmarks/scales.py    # the table in docs/tables.md; HOLDFAST_DATA has the paper's data
-    python benchmarks/scales.py --method tree --rules "core, 4 steps;core;power of two"
+    python benchmarks/scales.py    # HOLDFAST_DATA has the paper's data
+    python benchmarks/scales.py --method tree --rules "core, 4 steps;core"
 """
 
 import argparse

@@ -141,6 +141,19 @@ def test_weights_are_repeats(tmp_path):
     assert digest(found) == digest(expected)
 
 
+@pytest.mark.parametrize("method", ["means", "medoids"])
+def test_scales_of_columns_reach_the_fit(method):
+    scale = [3.0, 0.7, 11.0]
+    model = build_model(6, method=method, column_scale=scale)
+    array = da.from_array(ROWS / scale, chunks=(1500, 3))
+    distinct, counts = np.unique(ROWS, axis=0, return_counts=True)
+    local = build_model(6, method=method, column_scale=scale)
+    assert digest(distributed.fit(model, array)) == digest(
+        local.fit(distinct / scale, sample_weight=counts)
+    )
+    assert model.column_scale_ == tuple(scale)
+
+
 def test_wrong_weights_are_named():
     array = da.from_array(ROWS, chunks=(700, 2))
     model = HierarchicalKMedian(6)
