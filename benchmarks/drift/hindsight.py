@@ -1,0 +1,169 @@
+"""How little could rows move in slow panels? Rules for single rows, and labels chosen in hindsight.
+
+On the slow panels for choosing. `follow` at several prices; then flat clusters, one k at a time, whose
+rows move one by one from the first clusters of `follow`. A row moves if a saving exceeds a threshold, a
+multiple of the mean distance of a row to its center: today's saving; the sum of all savings since they
+began; or the saving at the mean of today's and yesterday's values. *Hindsight* knows all releases: it
+minimizes the sum of all costs plus the threshold for each move, means and paths of rows in turns.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # for what the benchmarks share
+
+from costs import cost_to_means
+from estimates import markdown_table
+from measure import Histories, count_moves, run_states
+from methods import METHODS, REFERENCE, TOLERANCE, WARM, Follow
+from planted import Release
+from series import KS, SERIES, SLOW
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.integer]
+Rule = Callable[[Array, Array, Array], tuple[Array, Array]]
+ROUNDS = 12
+
+
+def distances(X: Array, centers: Array) -> Array:
+    return np.sqrt(((X[:, None] - centers[None]) ** 2).sum(axis=2))
+
+
+def means_of(X: Array, labels: Labels, otherwise: Array) -> Array:
+    return np.stack([X[labels == c].mean(axis=0) if (labels == c).any() else otherwise[c]
+                     for c in range(len(otherwise))])  # fmt: skip
+
+
+def by_today(today: Array, _before: Array, _sum: Array) -> tuple[Array, Array]:
+    """Return the evidence for a move, and the sum of savings that is remembered: none."""
+    return today, np.zeros_like(today)
+
+
+def by_sum(today: Array, _before: Array, total: Array) -> tuple[Array, Array]:
+    total = np.maximum(0.0, total + today)
+    return np.where(today > 0.0, total, 0.0), total
+
+
+def by_mean(_today: Array, middle: Array, _sum: Array) -> tuple[Array, Array]:
+    return middle, np.zeros_like(middle)
+
+
+def move_online(
+    releases: list[Release], first: Labels, threshold: float, rule: Rule
+) -> list[Labels]:
+    """Labels of all releases, each decided without the later ones; new rows go to the nearest center."""
+    table = Histories.of([one.ids for one in releases])
+    k, n = int(first.max()) + 1, table.n_rows
+    label, total = np.full(n, -1), np.zeros(n)
+    values = np.full((n, releases[0].X.shape[1]), np.nan)
+    label[table.places[0]], values[table.places[0]] = first, releases[0].X
+    centers = means_of(releases[0].X, first, np.zeros((k, releases[0].X.shape[1])))
+    found = [first]
+    for place, release in zip(table.places[1:], releases[1:], strict=True):
+        X, home, new = release.X, label[place].copy(), label[place] < 0
+        middle = np.where(np.isnan(values[place]), X, 0.5 * (X + values[place]))
+        home[new] = distances(X[new], centers).argmin(axis=1)
+        labels, rows = home, np.arange(place.size)
+        for _ in range(ROUNDS):
+            centers = means_of(X, labels, centers)
+            near, half = distances(X, centers), distances(middle, centers)
+            away = near if rule is not by_mean else half
+            best = np.where(np.arange(k) == home[:, None], np.inf, away).argmin(axis=1)
+            saved = [each[rows, home] - each[rows, best] for each in (near, half)]
+            evidence, summed = rule(*saved, total[place])
+            go = (evidence > threshold * near[rows, home].mean()) & ~new
+            after = np.where(go, best, home)
+            if (after == labels).all():
+                break
+            labels = after
+        label[place], values[place], total[place] = labels, X, np.where(go | new, 0.0, summed)
+        found.append(labels)
+    return found
+
+
+def move_in_hindsight(
+    releases: list[Release], labels: list[Labels], threshold: float
+) -> list[Labels]:
+    """Labels of all releases that minimize all costs and moves: each row takes its cheapest path."""
+    table = Histories.of([one.ids for one in releases])
+    k, n, count = int(labels[0].max()) + 1, table.n_rows, len(releases)
+    centers = [np.zeros((k, releases[0].X.shape[1]))] * count
+    for _ in range(ROUNDS):
+        near, there = np.zeros((count, n, k)), np.zeros((count, n), dtype=bool)
+        for t, (place, release) in enumerate(zip(table.places, releases, strict=True)):
+            centers[t] = means_of(release.X, labels[t], centers[t])
+            near[t, place], there[t, place] = distances(release.X, centers[t]), True
+        paid = threshold * near.min(axis=2)[there].mean()
+        value, came = near[0], np.zeros((count, n, k), dtype=np.intp)
+        for t in range(1, count):
+            best = value.argmin(axis=1)
+            toll = np.where(there[t] & there[t - 1], paid, 0.0)
+            other = (value.min(axis=1) + toll)[:, None]
+            came[t] = np.where(other < value, best[:, None], np.arange(k))
+            value = np.minimum(value, other) + near[t]
+        here = value.argmin(axis=1)
+        for t in range(count - 1, -1, -1):
+            labels[t] = here[table.places[t]]
+            here = came[t][np.arange(n), here]
+    return labels
+
+
+def measure(releases: list[Release], labels: list[Labels]) -> tuple[float, Array]:
+    """Fraction that moves in a step, and costs."""
+    names = Histories.of([one.ids for one in releases]).spread(labels)
+    costs = [cost_to_means(one.X, each) for one, each in zip(releases, labels, strict=True)]
+    return float(np.mean(count_moves(names))), np.array(costs)
+
+
+def main() -> None:
+    panels = [one.make(0) for one in SERIES if one.group == SLOW and one.chosen_on]
+    steppers = {one.name: one.build() for one in METHODS}
+    known, first = {}, {}
+    for i, releases in enumerate(panels):
+        for name in (REFERENCE, WARM):
+            states = run_states(steppers[name], releases)
+            for k in KS:
+                known[i, name, k] = measure(releases, [one.names[k] for one in states])
+        start = Follow({}).start(releases[0])
+        for k in KS:
+            first[i, k] = np.unique(start.names[k], return_inverse=True)[1]
+
+    def line(what: str, option: str, run: Callable[[int, int], list[Labels]]) -> list[str]:
+        moved = cost = 0.0
+        for i, releases in enumerate(panels):
+            for k in KS:
+                found = measure(releases, run(i, k))
+                moved += found[0]
+                cost += float(np.mean(found[1] / known[i, REFERENCE, k][1]))
+        warm = sum(value[0] for (_, name, _), value in known.items() if name == WARM)
+        return [what, option, f"{moved / warm:.2f}", f"{cost / (len(panels) * len(KS)):.3f}"]
+
+    lines = []
+    guard = {"tolerance": TOLERANCE}
+    for options in ({"price": 0.25}, {"price": 0.4}, {"price": 0.5}, {"price": 0.5, **guard}):
+        runs = [run_states(Follow(options), releases) for releases in panels]
+        told = ", ".join(f"{name} {value:g}" for name, value in options.items())
+        lines.append(line("follow", told, lambda i, k, r=runs: [one.names[k] for one in r[i]]))
+    rules: dict[str, tuple[Rule, tuple[float, ...]]] = {
+        "flat: today's saving": (by_today, (0.3, 0.4, 0.5)),
+        "flat: sum of savings": (by_sum, (0.6, 0.8, 1.0)),
+        "flat: saving at the mean of two releases": (by_mean, (0.2, 0.3, 0.4)),
+    }
+    for what, (rule, thresholds) in rules.items():
+        for h in thresholds:
+            run = lambda i, k, h=h, rule=rule: move_online(panels[i], first[i, k], h, rule)  # noqa: E731
+            lines.append(line(what, f"threshold {h:g}", run))
+    for h in (0.5, 1.0, 2.0):
+        lines.append(
+            line("flat: hindsight", f"threshold {h:g}", lambda i, k, h=h: move_in_hindsight(
+                panels[i], move_online(panels[i], first[i, k], 0.3, by_today), h))
+        )  # fmt: skip
+    print(markdown_table(["rule", "option", "moved / warm k-means'", "cost"], lines))
+
+
+if __name__ == "__main__":
+    main()
