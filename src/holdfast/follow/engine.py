@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from holdfast.centers.keyed_table import Table
 from holdfast.follow.assemble import build_changed, build_unchanged, give_names, next_name_of
 from holdfast.follow.match import (
+    Known,
     Today,
     Yesterday,
     group_staying,
@@ -92,12 +93,15 @@ def follow_rows(
     """
     before = levels_of(yesterday.hierarchy, options.levels)
     known = list_known(yesterday, before.sizes[-1])
-    latent, least = np.zeros(known.leaf.size), 0.0
-    if not yesterday.bound:  # a budget that held rows back says nothing about their reasons
-        latent, least = latent_gains(
-            known.table, known.leaf, before, options.price, yesterday.least
-        )
-    today = match_rows(yesterday, before, known, latent, rows, weight, ids)
+    today, least = match_rows(
+        yesterday,
+        before,
+        known,
+        rows,
+        weight,
+        ids,
+        partial(_waiting, yesterday, known, before, options.price),
+    )
     if options.polish:
         units = replace(today.units, inertia=np.zeros_like(today.units.inertia))
         today, least = replace(today, units=units, is_same=False), 0.0
@@ -241,6 +245,18 @@ def _most_allowed(fresh: Solution, tolerance: float) -> Floats:
     """Cost of each level that is within the tolerance."""
     allowed: Floats = fresh.cost * (1.0 + tolerance + _ROUNDING)
     return allowed
+
+
+def _waiting(
+    yesterday: Yesterday, known: Known, before: Levels, price: float, asked: NDArray[np.bool_]
+) -> tuple[Floats, float]:
+    """Measure what yesterday's rows would have saved by moving, for those that are asked for."""
+    least = yesterday.least
+    if yesterday.bound:  # a budget that held rows back says nothing about their reasons
+        return np.zeros(asked.size), 0.0
+    if least is not None and not asked.any():
+        return np.zeros(asked.size), least
+    return latent_gains(known.table, known.leaf, before, price, least, asked)
 
 
 def _center_points(yesterday: Yesterday, k: int, table: Table) -> Floats:

@@ -1,6 +1,7 @@
 """Today's rows -> units: who was where yesterday, by id or by content."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,8 @@ from holdfast.rows.ids import MOST_REMEMBERED, Left, find_ids
 
 __all__ = ["Known", "Match", "Today", "Yesterday", "group_staying", "key_rows", "list_known"]
 __all__ += ["match_rows", "who_left"]
+
+Waiting = Callable[[NDArray[np.bool_]], tuple[Floats, float]]
 
 _LARGE = 300  # exponents of values that are left as they are
 
@@ -120,12 +123,16 @@ def match_rows(
     yesterday: Yesterday,
     before: Levels,
     known: Known,
-    latent: Floats,
     rows: Floats,
     weight: Floats | None,
     ids: NDArray[Any] | None,
-) -> Today:
-    """Key today's rows, and find each among yesterday's or among those that left."""
+    waiting: Waiting,
+) -> tuple[Today, float]:
+    """Key today's rows, and find each among yesterday's or among those that left.
+
+    `waiting` tells what those of yesterday's rows that did not change would have saved by moving, and
+    by how much a change of structure must lower J, which is returned.
+    """
     present = np.ones(rows.shape[0], dtype=np.bool_) if weight is None else weight > 0.0
     numbers = np.flatnonzero(present)
     all_present = numbers.size == rows.shape[0]
@@ -133,30 +140,34 @@ def match_rows(
     counts = None if weight is None else weight[numbers]
     table = key_rows(shown, counts, yesterday.spherical, yesterday.seed)
     own = None if ids is None else ids[numbers]
-    match, same = _find(
-        known, latent, table, np.ones(numbers.size) if counts is None else counts, own
-    )
+    here = np.ones(numbers.size) if counts is None else counts
+    match, same, least = _find(known, table, here, own, waiting)
     match = _remember(yesterday.left, before, match, table.key if own is None else own)
     same = same and match.left.size == 0 and not match.changed.any()
     units, of_row, lead = _group_units(table, match)
-    return Today(table, numbers, match, units, of_row, numbers[lead], own, same)
+    return Today(table, numbers, match, units, of_row, numbers[lead], own, same), least
 
 
 def _find(
-    known: Known, latent: Floats, table: Table, here: Floats, own: NDArray[Any] | None
-) -> tuple[Match, bool]:
+    known: Known, table: Table, here: Floats, own: NDArray[Any] | None, waiting: Waiting
+) -> tuple[Match, bool, float]:
     """Find today's rows among yesterday's; whether weights are the same."""
     mass, was = _weights(table), known.table.key
     if known.ids is not None and own is not None:
         place = find_ids(own, known.ids, unique=True)
+        stays = place[(place >= 0) & (table.key == was[place])]
+        asked = np.zeros(was.size, dtype=np.bool_)
+        asked[stays] = True
+        latent, least = waiting(asked)
         match = _match_ids(place, known.leaf, mass, table.key, was, latent)
         same = bool((place >= 0).all() and np.array_equal(known.weight[place], here))
     else:
         # Today's unit of weight may differ from yesterday's.
         scaled = np.rint(known.weight / table.weight_unit).astype(np.int64)
+        latent, least = waiting(np.isin(was, table.key))
         match = _match_content(table.key, mass, was, known.leaf, scaled, latent)
         same = bool((match.surviving == mass).all() and scaled.sum() == mass.sum())
-    return replace(match, left=known.place[match.left]), same
+    return replace(match, left=known.place[match.left]), same, least
 
 
 def _remember(left: Left | None, before: Levels, match: Match, who: NDArray[Any]) -> Match:

@@ -24,7 +24,7 @@ from holdfast.follow.state import (
     caution_for,
     solve_as,
 )
-from holdfast.follow.structure import Wishes, latent_fall
+from holdfast.follow.structure import TRIAL, Wishes, latent_fall
 from holdfast.hierarchy._kernels import nearest_leaves
 
 __all__ = ["latent_gains", "place_rows", "start_from"]
@@ -173,7 +173,12 @@ def _level_costs(levels: Levels, node_costs: Floats) -> Floats:
 
 
 def latent_gains(
-    table: Table, leaf: Numbers, levels: Levels, price: float, least: float | None
+    table: Table,
+    leaf: Numbers,
+    levels: Levels,
+    price: float,
+    least: float | None,
+    asked: NDArray[np.bool_],
 ) -> tuple[Floats, float]:
     """Measure what yesterday's rows would have saved by moving, if that was more than the price.
 
@@ -181,6 +186,8 @@ def latent_gains(
     ----------
     least : float or None
         By how much a change of structure must lower J, if that is known.
+    asked : ndarray of shape (n_rows,), dtype bool
+        The rows that are looked at; others get 0.
 
     Returns
     -------
@@ -198,13 +205,18 @@ def latent_gains(
     found = solve_as(problem, levels, units.origin)
     problem = replace(problem, ref=np.where(found.cost > 0.0, found.cost, 1.0))
     wishes = Wishes(problem, levels)
+    wishes.until[:] = np.inf
+    wishes.until[of_row[asked]] = 0.0
+    if least is None:  # and those that tell how much a change of structure would lower J
+        wishes.until[: TRIAL if units.origin.size > 2 * TRIAL else None] = 0.0
     wishes.update(found)
-    away = levels.path[wishes.best] != levels.path[units.origin]
+    movers = np.flatnonzero(wishes.best != units.origin)
+    away = levels.path[wishes.best[movers]] != levels.path[units.origin[movers]]
     toll = (away * (price * caution)).cumsum(axis=1)[:, -1]
-    saved = np.where(away.any(axis=1), wishes.gain * problem.total + toll, 0.0)
-    latent: Floats = MARGIN * saved
+    latent = np.zeros(units.origin.size)
+    latent[movers] = MARGIN * (wishes.gain[movers] * problem.total + toll)
     if least is None:
         units = replace(units, inertia=latent / problem.total)
         problem = replace(problem, units=units)
         least = MARGIN * latent_fall(problem, levels, units.origin)
-    return latent[of_row], least
+    return np.where(asked, latent[of_row], 0.0), least
