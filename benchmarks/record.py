@@ -51,7 +51,9 @@ def record(name: str) -> None:
     told += [f"{machine['cores']} cores of {machine['CPU']}"]
     told += [] if load is None else [f"load {load:.1f} before the run"]
     text = _ESCAPES.sub("", done.stdout).replace(f"{ROOT}{os.sep}", "")
-    text = re.sub(r"^\.+", "", text.partition("\n=====")[0], flags=re.MULTILINE).strip()  # of pytest
+    text = re.sub(
+        r"^\.+", "", text.partition("\n=====")[0], flags=re.MULTILINE
+    ).strip()  # of pytest
     if "\n|" not in text:  # not a table: lines as they were printed
         text = f"```text\n{text}\n```"
     heading = f"Recorded from `python {command}` ({', '.join(told)}):"

@@ -10,7 +10,14 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.pipeline import make_pipeline
 
-from holdfast import HierarchicalKMedian, TablePreparer, fit_chunks, load, membership
+from holdfast import (
+    HierarchicalKMedian,
+    TablePreparer,
+    average_sensitivity,
+    fit_chunks,
+    load,
+    membership,
+)
 from holdfast.centers.keyed_table import key_undivided
 from holdfast_paper.draws import normal
 
@@ -118,6 +125,17 @@ def test_membership_and_following_keep_the_scales():
     ).any()
     followed = model.follow(rows[10:])
     assert followed.column_scale_ == model.column_scale_ == followed._recipe.column_scale
+
+
+def test_measuring_prepared_rows_keeps_their_scales():
+    rows = TablePreparer().fit_transform(VALUES)
+    options = {"n_clusters": 30, "delete": 0.05, "trials": 3, "repeats": 1, "keep_labels": True}
+    explicit = HierarchicalKMedian(7, column_scale=rows.column_scale)
+    found = average_sensitivity(HierarchicalKMedian(7), rows, **options).labels
+    same = average_sensitivity(explicit, np.array(rows), **options).labels
+    np.testing.assert_array_equal(found, same)
+    plain = average_sensitivity(HierarchicalKMedian(7), np.array(rows), **options).labels
+    assert (found != plain).any()
 
 
 @pytest.mark.parametrize("scale", [[1.0, 2.0], [1.0, 0.0, 1.0], [1.0, np.nan, 1.0], "core", -1.0])

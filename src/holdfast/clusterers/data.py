@@ -25,6 +25,7 @@ from holdfast.clusterers.adapt import (
 )
 from holdfast.parameters import check_distances
 from holdfast.rows.ids import identify_rows
+from holdfast.tables.preparation import restore_prepared, scale_of_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +125,15 @@ def hold_stages(pipeline: Any, X: Any, seed: int) -> Iterator[tuple[str, Any, An
 
 
 def check_rows(X: Any, finite: bool = True) -> Rows:
-    """Validate `X`: finite numbers, and at least two rows so that one can be removed."""
+    """Validate `X`: finite numbers, and at least two rows so that one can be removed.
+
+    Prepared rows keep what their columns were divided by.
+    """
     rows: Rows = check_array(
         X, dtype="numeric", input_name="X", ensure_min_samples=2, ensure_all_finite=finite
     )
-    return rows
+    scale = scale_of_rows(X)
+    return rows if scale is None else restore_prepared(rows, scale)
 
 
 def _row_numbers(X: Any) -> Rows:
