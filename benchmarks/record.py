@@ -34,6 +34,7 @@ COMMANDS = {
     "scales_medoids": "benchmarks/scales.py --method medoids --trials 6 --rules 'core, keyed;core, 4 steps'",
     "scales_tree": "benchmarks/scales.py --method tree --trials 6 --rules 'core, 4 steps;core'",
     "sparse_rows": "benchmarks/sparse_rows.py",
+    "stages": "benchmarks/stages.py",
 }
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
