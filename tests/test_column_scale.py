@@ -1,6 +1,7 @@
 """Random numbers of scaled rows are those of the values before the division."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ from holdfast import (
     membership,
 )
 from holdfast.centers.keyed_table import key_undivided
+from holdfast.storage.archive import DamagedFile
+from holdfast.storage.model import write_model
 from holdfast_paper.draws import normal
 
 VALUES = normal(np.random.default_rng(5), (240, 3)) * [1.0, 40.0, 0.02] + [3.0, -700.0, 0.5]
@@ -209,3 +212,12 @@ def test_a_saved_pipeline_takes_tables(tmp_path):
     np.testing.assert_array_equal(gone.labels_, fresh[-1].fit(rows).labels_)
     with pytest.raises(ValueError, match="preparer must be what prepared the rows of the fit, 3"):
         HierarchicalKMedian(2).fit(VALUES).save(tmp_path / "other", preparer=preparer)
+
+
+@pytest.mark.parametrize("scale", [[1.0], [1.0, 2.0, 0.0], [1.0, 2.0, "x"], 3.0])
+def test_a_file_with_other_scales_is_refused(scale, tmp_path):
+    record = fitted()._to_record(include_rows=True)
+    wrong = {**record.parameters, "column_scale": scale}
+    write_model(tmp_path / "model", replace(record, parameters=wrong))
+    with pytest.raises(DamagedFile, match="column_scale is not a positive number for each column"):
+        load(tmp_path / "model")
