@@ -1,6 +1,7 @@
 """Ids come out as they are written; text files are read as people write them."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -182,6 +183,7 @@ def test_like_repeats_everything_and_says_what_differs(holdfast, people):
 
 def test_errors_speak_the_language_of_the_command_line(holdfast, folder, people):
     (folder / "one.csv").write_text("a,b\n1,2\n")
+    (folder / "huge.csv").write_text("a,b\n1,1e308\n2,-1e308\n3,0\n")
     done = holdfast("fit", "one.csv", "-k", 2)
     assert "2 clusters of 1 row; ask for at most 1" in done.err
     use = ("--columns", "height,width", "-k", 3)
@@ -191,9 +193,16 @@ def test_errors_speak_the_language_of_the_command_line(holdfast, folder, people)
         ("update", "m", "--remove", people),
         ("fit", people, *use, "--metric", "manhattan"),
         ("fit", people, *use, "--weights", "zero"),
+        ("fit", people, *use, "--metric", "cosine", "--method", "tree"),
+        ("fit", "huge.csv", "-k", 2, "--no-standardize"),
+        ("audit", people, *use, "--delete", 400),
+        ("report", people, *use, "--methods", "x"),
     ):
         done = holdfast(*wrong)
         assert done.code == 2
+        assert not re.search(
+            r"\bX\b|float64|mapping|(?<!-)\b(metric|delete|methods) must", done.err
+        )
         assert not [word for word in words if word in done.err], done.err
 
 

@@ -38,6 +38,13 @@ _WORDS = {
     r"\bmax_centers\b": "--max-centers",
     r"\bwith partial_fit\b": "with --add",
     r"\bsample_weight\b": "--weights",
+    r"^delete must": "--delete must",
+    r"^metric must": "--metric must",
+    r'"(euclidean|manhattan|cosine|precomputed)"': r"\1",
+    r"methods must be a mapping of names to clusterers, or names among": "--methods must be some of",
+    r"; their cost overflows float64\. Rescale X\b": "; their cost overflows. Rescale the columns",
+    r"\b([Nn]o row) of X\b": r"\1 of the table",
+    r"^X\b": "the table",
 }
 """Words of Python in messages of the library, and what they are on the command line."""
 

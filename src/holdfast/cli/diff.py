@@ -178,12 +178,14 @@ def _describe_difference(k: int, found: "CutDifference") -> list[str]:
     fraction = f" ({found.n_moved / found.n_common:.1%})" if found.n_common else ""
     first = (
         f"{k} clusters: {found.n_moved:,g} of the {found.n_common:,g} rows in both{fraction} changed "
-        f"cluster; {added:,g} rows were added, {removed:,g} were removed."
+        f"cluster; {_count(added, 'row')} {_was(added)} added, {removed:,g} {_was(removed)} removed."
     )
     changed = [c for c in found.clusters if c.left or c.joined or c.removed or c.added]
     lines = [_describe_cluster(change) for change in changed]
     if len(changed) < len(found.clusters):
-        lines.append(f"{len(found.clusters) - len(changed)} clusters have the same rows as before.")
+        n_same = len(found.clusters) - len(changed)
+        have = "has" if n_same == 1 else "have"
+        lines.append(f"{_count(n_same, 'cluster')} {have} the same rows as before.")
     return [first, *(f"  {line}" for line in lines)]
 
 
@@ -193,11 +195,10 @@ def _describe_cluster(change: "ClusterChange") -> str:
     other = -1 if change.other is None else change.other
     if change.before is None:
         assert change.after is not None
-        return f"{describe_event('new', change.after, other)}: {change.size_after:,g} rows."
+        return f"{describe_event('new', change.after, other)}: {_count(change.size_after, 'row')}."
     if change.after is None:
-        return (
-            f"{describe_event(change.event, change.before, other)}: {change.size_before:,g} rows."
-        )
+        rows = _count(change.size_before, "row")
+        return f"{describe_event(change.event, change.before, other)}: {rows}."
     name = f"cluster {change.before}"
     if change.after != change.before:
         name += f" (now {change.after})"
@@ -206,14 +207,23 @@ def _describe_cluster(change: "ClusterChange") -> str:
         for number, what in (
             (change.left, "left for other clusters"),
             (change.joined, "joined from other clusters"),
-            (change.removed, "were removed"),
-            (change.added, "were added"),
+            (change.removed, f"{_was(change.removed)} removed"),
+            (change.added, f"{_was(change.added)} added"),
         )
         if number
     ]
     center = "same center" if change.same_center else "another center"
-    sizes = f"{change.size_before:,g} rows before, {change.size_after:,g} after"
+    sizes = f"{_count(change.size_before, 'row')} before, {change.size_after:,g} after"
     return f"{name} ({change.event}): {sizes}; {', '.join(parts)}; {center}."
+
+
+def _count(number: float, noun: str) -> str:
+    """Write a number of things, or of their weight."""
+    return f"{number:,g} {noun}{'' if number == 1 else 's'}"
+
+
+def _was(number: float) -> str:
+    return "was" if number == 1 else "were"
 
 
 def show_differences(
