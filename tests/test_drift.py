@@ -100,6 +100,23 @@ for kind in KINDS:
         digest.update(release.X.tobytes() + release.ids.tobytes())
 found["planted"] = digest.hexdigest()[:16]
 
+# Row 40 is nearer to the other cluster once, row 41 from the second release on.
+import hindsight
+column = np.concatenate((np.tile([-1.0, 1.0], 10), np.tile([9.0, 11.0], 10), [0.0, 0.0]))
+panel = []
+for t in range(5):
+    column = column.copy()
+    column[40], column[41] = 6.0 * (t == 2), 6.0 * (t > 0)
+    panel.append(Release(np.arange(42), column[:, None]))
+first = (column > 8.0).astype(int)
+paths = {
+    "today": hindsight.move_online(panel, first, 1.0, hindsight.by_today),
+    "sum": hindsight.move_online(panel, first, 2.5, hindsight.by_sum),
+    "mean": hindsight.move_online(panel, first, 0.5, hindsight.by_mean),
+    "hindsight": hindsight.move_in_hindsight(panel, [first] * 5, 2.5),
+}
+found["paths"] = {rule: np.array(labels)[:, 40:].T.tolist() for rule, labels in paths.items()}
+
 rng = np.random.default_rng(0)
 rows = rng.normal(size=(60, 2)) + 9.0 * rng.integers(0, 4, size=(60, 1))
 releases = [Release(np.arange(t, t + 50), rows[t : t + 50]) for t in range(3)]
@@ -169,6 +186,15 @@ def test_moves_are_counted_as_by_hand(measured: dict[str, Any]):
 def test_planted_changes_are_found_when_they_are_followed(measured: dict[str, Any]):
     for name, found in measured["changes"].items():
         assert found == {"delay": int(name[-1]), "event": True}, name
+
+
+def test_rules_for_single_rows_decide_as_by_hand(measured: dict[str, Any]):
+    """A row that is away once, and one that is away from the second release on."""
+    paths = measured["paths"]
+    assert paths["today"] == [[0, 0, 1, 0, 0], [0, 1, 1, 1, 1]]
+    assert paths["sum"] == [[0, 0, 0, 0, 0], [0, 0, 1, 1, 1]]
+    assert paths["mean"] == [[0, 0, 0, 0, 0], [0, 0, 1, 1, 1]]
+    assert paths["hindsight"] == [[0, 0, 0, 0, 0], [0, 1, 1, 1, 1]]
 
 
 def test_made_up_series_are_the_same_everywhere(measured: dict[str, Any]):
