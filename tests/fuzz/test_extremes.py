@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from fuzz.invariants import check_hierarchy, check_labels
+from oracles.stages import Splits
 
 from holdfast import HierarchicalKMedian
 from holdfast.grid import collect_cells, place_grid
@@ -55,8 +56,9 @@ def depth_of(rows: np.ndarray) -> int:
     grid = place_grid(rows.min(axis=0), rows.max(axis=0), 0, random_shift=False)
     tree = build_tree(collect_cells(rows, None, grid, 0), grid, 0)
     depth = np.zeros(tree.parent.size, dtype=np.int64)
+    splits = Splits(tree)
     for i in tree.closing[::-1]:
-        depth[[tree.left[i], tree.right[i]]] = depth[2 * i + 1] + 1
+        depth[[splits.left[i], splits.right[i]]] = depth[2 * i + 1] + 1
     return int(depth.max())
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles.instances import make_instance
 from oracles.naive_tree import ROOT, naive_tree, paths_of
-from oracles.stages import Planted, plant
+from oracles.stages import Planted, Splits, plant
 from scipy import stats
 from scipy.spatial.distance import pdist, squareform
 
@@ -43,12 +43,13 @@ def inner_by_key(planted: Planted, X: np.ndarray) -> Inner:
     contents = [(X[row] + 0.0).tobytes() for row in planted.cells.first_rows]
     below: dict[int, frozenset[bytes]] = {2 * i: frozenset([c]) for i, c in enumerate(contents)}
     nodes: Inner = {}
+    splits = Splits(tree)
     for i in tree.closing.tolist():
-        left, right = int(tree.left[i]), int(tree.right[i])
+        left, right = int(splits.left[i]), int(splits.right[i])
         below[2 * i + 1] = below[left] | below[right]
         nodes[int(tree.branch_key[i])] = (
-            grid.root_exponent + int(tree.bit[i]),
-            int(tree.dim[i]),
+            grid.root_exponent + int(splits.bit[i]),
+            int(splits.dim[i]),
             float(tree.count[left] * tree.weight_unit),
             float(tree.count[right] * tree.weight_unit),
             below[2 * i + 1],

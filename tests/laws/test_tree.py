@@ -9,7 +9,7 @@ import pytest
 from notes import over_numbers
 from oracles.instances import FAMILIES, make_instance
 from oracles.naive_tree import ROOT, exact_position, exact_shift, naive_tree, paths_of
-from oracles.stages import Planted, plant
+from oracles.stages import Planted, Splits, plant
 
 from holdfast import HierarchicalKMedian
 from holdfast._machine.jit import read_only
@@ -236,10 +236,10 @@ def test_sorting_is_stable_in_any_number_of_parts(monkeypatch, n, d, kind, parts
 
 def leaf_ranges(planted: Planted) -> dict[int, tuple[int, int]]:
     """First and last leaf below each node; every node is reached exactly once."""
-    tree = planted.tree
+    tree, splits = planted.tree, Splits(planted.tree)
     ranges = {2 * leaf: (leaf, leaf) for leaf in range(tree.n_leaves)}
     for i in tree.closing.tolist():
-        left, right = ranges[int(tree.left[i])], ranges[int(tree.right[i])]
+        left, right = ranges[int(splits.left[i])], ranges[int(splits.right[i])]
         assert left[1] == i
         assert right[0] == i + 1
         assert 2 * i + 1 not in ranges
@@ -248,12 +248,12 @@ def leaf_ranges(planted: Planted) -> dict[int, tuple[int, int]]:
 
 
 def check_links(planted: Planted) -> None:
-    tree = planted.tree
+    tree, splits = planted.tree, Splits(planted.tree)
     m = tree.n_leaves
     ranges = leaf_ranges(planted)
     assert sorted(ranges) == list(range(2 * m - 1))
     parent = {
-        int(child): 2 * i + 1 for i in range(m - 1) for child in (tree.left[i], tree.right[i])
+        int(child): 2 * i + 1 for i in range(m - 1) for child in (splits.left[i], splits.right[i])
     }
     (root,) = set(ranges) - set(parent)
     assert ranges[root] == (0, m - 1)
@@ -262,13 +262,13 @@ def check_links(planted: Planted) -> None:
 
 def check_splits(planted: Planted) -> None:
     """An inner node holds exactly the leaves that share the bits before its own, both ways on."""
-    tree = planted.tree
+    tree, splits = planted.tree, Splits(planted.tree)
     d = planted.cells.coordinates.shape[1]
     keys = interleaved(planted.cells.coordinates)
     ranges = leaf_ranges(planted)
     for i in range(tree.n_leaves - 1):
         first, last = ranges[2 * i + 1]
-        place = (63 - int(tree.bit[i])) * d + int(tree.dim[i])
+        place = (63 - int(splits.bit[i])) * d + int(splits.dim[i])
         prefix = keys[first][:place]
         assert all(keys[leaf][:place] == prefix for leaf in (first, i, i + 1, last))
         assert first == 0 or keys[first - 1][:place] != prefix
@@ -314,18 +314,18 @@ def test_best_gains_and_cells_are_the_oracles(family, number):
     instance = make_instance(family, number, 24)
     planted = plant(instance.X, instance.weight, seed=number, **instance.placing)
     naive = naive_tree(instance.X, instance.weight, planted.grid)
-    tree = planted.tree
+    tree, splits = planted.tree, Splits(planted.tree)
     location = naive.location[planted.cells.first_rows]  # of each leaf
     unit = Fraction(planted.cells.weight_unit) / naive.weight_unit
     for node, (first, last) in leaf_ranges(planted).items():
         parent = int(tree.parent[node])
-        bit = DEPTH if parent < 0 else int(tree.bit[parent // 2])
+        bit = DEPTH if parent < 0 else int(splits.bit[parent // 2])
         above = ROOT >> (DEPTH - bit)
         below = location[first : last + 1]
         gains = [(naive.weight[below] * (above - naive.distance[below, x])).sum() for x in below]
         assert tree.best[node] == pytest.approx(float(max(gains) / unit / ROOT), rel=1e-12)
-        level = DEPTH if node % 2 == 0 else DEPTH - 1 - int(tree.bit[node // 2])
-        if node % 2 == 0 or int(tree.bit[node // 2]) != bit:
+        level = DEPTH if node % 2 == 0 else DEPTH - 1 - int(splits.bit[node // 2])
+        if node % 2 == 0 or int(splits.bit[node // 2]) != bit:
             cell = naive.paths[below[0]][level] if level >= 0 else None
             inside = [x for x in range(naive.size) if level < 0 or naive.paths[x][level] == cell]
             assert sorted(below) == inside

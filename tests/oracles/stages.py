@@ -7,8 +7,17 @@ import numpy as np
 
 from holdfast.centers import CenterSequence, choose_centers
 from holdfast.grid import Cells, Grid, collect_cells, place_grid
+from holdfast.grid._kernels import DIMENSION_BITS
 from holdfast.hierarchy import Hierarchy, build_hierarchy
 from holdfast.tree import Tree, build_tree
+
+
+class Splits:
+    """Children, bit and dimension of inner node 2 i + 1 of a tree, at i."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.left, self.right, self.bit = (tree.nodes[n][1::2] for n in ("left", "right", "bit"))
+        self.dim = tree.splits & np.int32((1 << DIMENSION_BITS) - 1)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import cut_rows, share_parts
 from holdfast.grid import Cells, Grid
-from holdfast.grid._kernels import DIMENSION_BITS
 from holdfast.grid.place import DEPTH
 from holdfast.tree._kernels import branch_keys, link_ranges, link_roots, list_closing
 
@@ -79,26 +78,6 @@ class Tree:
     def n_leaves(self) -> int:
         """Number of leaves."""
         return self.leaf_key.size
-
-    @property
-    def left(self) -> NDArray[np.int32]:
-        """Left child of inner node 2 i + 1, at i."""
-        return np.asarray(self.nodes["left"][1::2])
-
-    @property
-    def right(self) -> NDArray[np.int32]:
-        """Right child of inner node 2 i + 1, at i."""
-        return np.asarray(self.nodes["right"][1::2])
-
-    @property
-    def bit(self) -> NDArray[np.uint8]:
-        """Bit at which inner node 2 i + 1 splits, at i."""
-        return np.asarray(self.nodes["bit"][1::2])
-
-    @property
-    def dim(self) -> NDArray[np.int32]:
-        """Dimension in which inner node 2 i + 1 splits, at i."""
-        return np.asarray(self.splits & np.int32((1 << DIMENSION_BITS) - 1))
 
     @property
     def parent(self) -> NDArray[np.int32]:
