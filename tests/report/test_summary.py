@@ -305,8 +305,8 @@ def test_default_comparison_names_each_method_once(rows):
     inputs = check_inputs(
         rows, n_clusters=4, names=None, ids=None, values=None, categories=None,
         estimator=HierarchicalKMedian(method="medoids"), methods=None, delete=[1], trials=2,
-        repeats=1, full=False, n_jobs=1, random_state=0, rows=True, title="", command="", preparation=(),
-        progress=False,
+        repeats=1, full=False, n_jobs=1, random_state=0, show_rows=True, title="", command="",
+        preparation=(), progress=False,
     )  # fmt: skip
     assert [m.name for m in inputs.methods] == [
         "medoids", "means", "tree", "ward", "average", "complete", "single", "bisecting_kmeans",

@@ -144,10 +144,10 @@ def build_report(
             f"repeats={repeats}, ...)"
         )
     inputs = check_inputs(
-        X, n_clusters=n_clusters, names=names, ids=ids, values=values,
-        categories=categories, estimator=estimator, methods=methods, delete=delete, trials=trials, repeats=repeats, full=full, n_jobs=n_jobs,
-        random_state=random_state, rows=rows, title=title, command=command,
-        preparation=preparation, progress=progress,
+        X, n_clusters=n_clusters, names=names, ids=ids, values=values, categories=categories,
+        estimator=estimator, methods=methods, delete=delete, trials=trials, repeats=repeats,
+        full=full, random_state=random_state, n_jobs=n_jobs, show_rows=bool(rows),
+        title=str(title), command=str(command), preparation=tuple(preparation), progress=progress,
     )  # fmt: skip
     return Report(_summarise(inputs))
 

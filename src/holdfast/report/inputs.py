@@ -155,32 +155,18 @@ def check_inputs(
     trials: int,
     repeats: int,
     full: bool,
-    n_jobs: int,
     random_state: Any,
-    rows: bool,
-    title: str,
-    command: str,
-    preparation: Sequence[str],
-    progress: ProgressOption,
+    **others: Any,
 ) -> Inputs:
-    """Validate the arguments of `build_report`."""
-    for name, count in (("n_clusters", n_clusters), ("trials", trials), ("repeats", repeats)):
-        check_integer(name, count)
-    if trials < 2:
-        raise ValueError(
-            f"trials must be at least 2, so that a standard error can be given; got {trials}."
-        )
+    """Validate the arguments of `build_report`; `others` are attributes of `Inputs` as they are."""
+    _check_counts(n_clusters, trials, repeats)
     names, ids = _names_of_frame(X, names, ids)
     clustered = np.ascontiguousarray(check_rows(X), dtype=np.float64)
     n, d = clustered.shape
     max_k = _check_size(clustered, n_clusters)
     seed = seed_from(random_state)
-    model = HierarchicalKMedian() if estimator is None else estimator
-    if not isinstance(model, HierarchicalKMedian):
-        raise TypeError(f"estimator must be a HierarchicalKMedian; got {type(model).__name__}.")
-    model = clone(model).set_params(
-        n_clusters=int(n_clusters), random_state=seed, max_centers=max_k
-    )
+    model = _check_estimator(estimator)
+    model.set_params(n_clusters=int(n_clusters), random_state=seed, max_centers=max_k)
     if model.column_scale is None:
         model.column_scale = scale_of_rows(X)
     deletes = _check_deletes(delete, n, int(n_clusters))
@@ -203,15 +189,28 @@ def check_inputs(
         main_delete=0.05 if 0.05 in deletes else deletes[-1],
         trials=int(trials),
         repeats=int(repeats),
-        n_jobs=n_jobs,
         seed=seed,
         sample=keyed_sample(clustered, n if full else SAMPLE_ROWS, seed, "report: comparison"),
-        show_rows=bool(rows),
-        title=str(title),
-        command=str(command),
-        preparation=tuple(preparation),
-        progress=progress,
+        **others,
     )
+
+
+def _check_counts(n_clusters: int, trials: int, repeats: int) -> None:
+    for name, count in (("n_clusters", n_clusters), ("trials", trials), ("repeats", repeats)):
+        check_integer(name, count)
+    if trials < 2:
+        raise ValueError(
+            f"trials must be at least 2, so that a standard error can be given; got {trials}."
+        )
+
+
+def _check_estimator(estimator: HierarchicalKMedian | None) -> HierarchicalKMedian:
+    """Return a copy of the clusterer."""
+    model = HierarchicalKMedian() if estimator is None else estimator
+    if not isinstance(model, HierarchicalKMedian):
+        raise TypeError(f"estimator must be a HierarchicalKMedian; got {type(model).__name__}.")
+    copy: HierarchicalKMedian = clone(model)
+    return copy
 
 
 def _names_of_frame(
