@@ -25,6 +25,7 @@ from holdfast.grid import collect_cells, place_grid
 from holdfast.grid._kernels import count_merged
 from holdfast.grid.place import Extent, bounds_of
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
+from holdfast.hierarchy.locate import build_sparse_locator
 from holdfast.hierarchy.model import Locator
 from holdfast.hierarchy.replay import (
     DistanceLocator,
@@ -33,7 +34,7 @@ from holdfast.hierarchy.replay import (
     build_split_locator,
 )
 from holdfast.parameters import Settings
-from holdfast.rows.order import CellOrder, order_of
+from holdfast.rows.log import CellOrder, order_of
 from holdfast.tree import build_tree
 
 __all__ = ["Clustering", "cluster_and_order", "cluster_first", "cluster_rows"]
@@ -193,8 +194,6 @@ def _cluster_by_means(
     splits = choose_means(table, settings.epsilon, settings.max_centers, settings.seed, shown)
     locator: Locator
     if issparse(X):
-        from holdfast.hierarchy.sparse import build_sparse_locator
-
         planes: Any = splits.planes
         locator = build_sparse_locator(planes, splits.parent, X.shape[1], metric, table.exponent)
     else:

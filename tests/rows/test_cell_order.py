@@ -6,8 +6,7 @@ import pytest
 from holdfast import HierarchicalKMedian
 from holdfast.grid import collect_cells, place_grid
 from holdfast.rows import sketch as sketches
-from holdfast.rows.log import RowLog
-from holdfast.rows.order import CellOrder, order_of
+from holdfast.rows.log import CellOrder, RowLog, order_of
 from holdfast.rows.sketch import Sketch, count_rows, sketch_distinct
 from holdfast_paper.draws import uniform
 

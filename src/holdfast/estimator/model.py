@@ -35,7 +35,7 @@ from holdfast.estimator.updates import (
 )
 from holdfast.grid.cells import row_keys
 from holdfast.hierarchy.cost import distance_to_own, distances_between, k_median_cost_to
-from holdfast.hierarchy.nearest import MeansLocator
+from holdfast.hierarchy.locate import MeansLocator
 from holdfast.parameters import (
     Method,
     Metric,

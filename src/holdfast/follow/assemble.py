@@ -9,8 +9,8 @@ from holdfast.follow._kernels import closest_units
 from holdfast.follow.match import Today, Yesterday, key_rows
 from holdfast.follow.state import NEW, Floats, Ints, Levels, Numbers, Problem, Solution
 from holdfast.hierarchy import Hierarchy
+from holdfast.hierarchy.locate import MeansLocator
 from holdfast.hierarchy.model import Naming
-from holdfast.hierarchy.nearest import MeansLocator
 
 __all__ = ["build_changed", "build_unchanged", "give_names", "next_name_of"]
 

@@ -10,7 +10,10 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from holdfast._machine.hash import keyed_sample
+from holdfast._machine.jit import read_only
 from holdfast.centers._distance_kernels import unit_rows
+from holdfast.centers.keyed_table import as_csr, unit_sparse
+from holdfast.centers.medoids import METRICS
 
 __all__ = ["cost_sample", "distance_to_own", "distances_between", "estimate_cost"]
 __all__ += ["k_median_cost", "k_median_cost_to"]
@@ -26,13 +29,24 @@ def distances_between(rows: Any, centers: Any, metric: str = "euclidean") -> Row
     """Distances of rows to centers; shape (n, k). The cosine distance is 1 - cos."""
     distances: Rows
     if issparse(rows) or issparse(centers):
-        from holdfast.hierarchy.sparse import sparse_distances
-
-        return sparse_distances(rows, centers, metric)
+        return _sparse_distances(rows, centers, metric)
     if metric == "cosine":
         distances = cdist(unit_rows(rows), unit_rows(centers), "sqeuclidean") / 2.0
     else:
         distances = cdist(rows, centers, "cityblock" if metric == "manhattan" else metric)
+    return distances
+
+
+def _sparse_distances(rows: Any, centers: Any, metric: str) -> Rows:
+    """Distances of rows to centers, at least one of which are sparse; shape (n, k)."""
+    from holdfast.centers._sparse_kernels import distances_of_rows
+
+    ends = [as_csr(rows), as_csr(centers)]
+    if metric == "cosine":
+        ends = [unit_sparse(end) for end in ends]
+    arrays = [read_only(array) for end in ends for array in (end.indptr, end.indices, end.data)]
+    distances = np.empty((ends[0].shape[0], ends[1].shape[0]))
+    distances_of_rows(*arrays, METRICS.index(metric), distances)
     return distances
 
 

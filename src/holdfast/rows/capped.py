@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from holdfast._machine.jit import read_only
 from holdfast.grid.place import Extent, Grid, place_grid
 from holdfast.grid.sort import z_order
-from holdfast.rows._sketch_kernels import common_bits, group_cells, merge_cells
+from holdfast.rows._kernels import common_bits, group_cells, merge_cells
 from holdfast.rows.sketch import MAX_WEIGHT, Sketch
 
 __all__ = ["MAX_CELLS", "Cap", "CappedSketch"]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,8 @@ from scipy.sparse import csr_array, issparse
 from holdfast._machine.jit import read_only
 from holdfast.centers.medoids import METRICS
 from holdfast.grid.place import BLOCKS, ROOT_EXPONENTS, Grid
-from holdfast.hierarchy.locate import CellLocator
+from holdfast.hierarchy.locate import CellLocator, MeansLocator, SparsePlaneLocator
 from holdfast.hierarchy.model import Hierarchy, Locator, Naming
-from holdfast.hierarchy.nearest import MeansLocator
 from holdfast.hierarchy.replay import (
     DistanceLocator,
     PlaneLocator,
@@ -21,9 +20,6 @@ from holdfast.hierarchy.replay import (
     build_plane_locator,
     build_split_locator,
 )
-
-if TYPE_CHECKING:
-    from holdfast.hierarchy.sparse import SparsePlaneLocator
 
 _ALL_SPACE = 64
 _EXPONENTS = range(-1100, 1101)  # a little more than float64 needs
@@ -268,9 +264,7 @@ def _planes_from(
 
 def _sparse_planes_from(
     metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
-) -> "SparsePlaneLocator":
-    from holdfast.hierarchy.sparse import SparsePlaneLocator
-
+) -> SparsePlaneLocator:
     d, offsets = metadata.get("n_features"), arrays.get("planes.offsets")
     if type(d) is not int or not 1 <= d < 1 << 31:
         raise ValueError("its number of columns is out of range")
