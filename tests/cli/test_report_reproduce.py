@@ -49,7 +49,7 @@ def test_page_says_what_was_done_to_the_table(holdfast, people, folder):
         "Rows are named by the column id.",
         "1 value missing in 1 row; these rows are left out and get no labels (height 1).",
         "town: category; 2 levels.",
-        "Numbers are divided by their deviation, in which far values count less: "
+        "Numbers are divided by a robust standard deviation: "
         + "; ".join(f"{t.name} {t.how.replace('divided ', '')}" for t in treatments)
         + ".",
     ]

@@ -392,6 +392,13 @@ def test_k_stands_out_only_where_no_other_k_moves_less():
     assert choosing._pick(dip) == 6
 
 
+def test_the_last_k_is_not_called_best_separated():
+    segments = {"sizes": [5, 4, 3], "parent": [-1, 0, 0], "max_k": 3}
+    assert choosing._find_separated({**segments, "separation": [None, 0.6, 0.5]}) == 2
+    assert choosing._find_separated({**segments, "separation": [None, 0.5, 0.6]}) is None
+    assert choosing._find_separated({**segments, "separation": [None, 0.4, 0.3]}) is None
+
+
 def test_k_is_named_by_the_clearest_evidence():
     assert choosing._name_k(5, 4, 3) == "k = 5 stands out"
     assert choosing._name_k(None, 4, 3) == "Stable up to k = 4"

@@ -170,7 +170,7 @@ def _describe_treatments(dataset: "Dataset") -> list[str]:
     ]
     if not dataset.preparation.scale:
         return [*found, "The columns are not scaled."]
-    found.append("Numbers are divided by their deviation, in which far values count less.")
+    found.append("Numbers are divided by a robust standard deviation.")
     by_scale: dict[str, list[str]] = {}
     for t in plain:
         by_scale.setdefault(t.how.removeprefix("divided "), []).append(t.name)

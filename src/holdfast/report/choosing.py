@@ -31,9 +31,7 @@ def choose_k(inputs: Inputs, own: SensitivityResult, segments: dict[str, Any]) -
     suggestion = suggest_from(_select_change(own, inputs.deletes.index(inputs.main_delete)))
     picked, stable_to = _pick(suggestion), _find_last_stable(suggestion)
     separation = segments["separation"]
-    separated = find_most_separated(segments)
-    if separated is not None and separation[separated - 1] < CLEAR_SEPARATION:
-        separated = None
+    separated = _find_separated(segments)
     interval = np.minimum(suggestion.result.interval()[0], 1.0)  # no more than all rows
     return {
         "k": list(suggestion.n_clusters),
@@ -49,6 +47,14 @@ def choose_k(inputs: Inputs, own: SensitivityResult, segments: dict[str, Any]) -
         "headline": _name_k(picked, stable_to, separated),
         "reason": explain_k(suggestion, stable_to, separated, separation),
     }
+
+
+def _find_separated(segments: dict[str, Any]) -> int | None:
+    """Return the best separated k if its segments are clearly separated, and larger k are worse."""
+    best = find_most_separated(segments)
+    if best in (None, segments["max_k"]) or segments["separation"][best - 1] < CLEAR_SEPARATION:
+        return None
+    return best
 
 
 def _find_last_stable(suggestion: Suggestion) -> int | None:
