@@ -146,7 +146,7 @@ def _processes_of(session: int) -> list[int]:
 
 
 def test_a_terminated_fit_leaves_no_part_of_a_file(many, folder):
-    process = start("fit", many, "-k", "2-400", "-o", "l.csv", "-q")
+    process = start("fit", many, "-k", "2-100", "-o", "l.csv", "-q")
     written = folder / "l.csv"
     _wait_until(lambda: len(os.listdir(folder)) > 1, process)  # under its temporary name
     assert not written.exists()
