@@ -177,7 +177,7 @@ def main() -> None:
         apart = values[:, number, :2] - values[:, 0, :2]
         error = apart.std(axis=0, ddof=1) / np.sqrt(apart.shape[0])
         told = [f"{m:+.2%} ± {e:.2%}" for m, e in zip(apart.mean(axis=0), error, strict=True)]
-        print(f"{rule} moves {told[0]} (1 row) and {told[1]} (5%) more than {rules[0]}.")
+        print(f"- {rule} moves {told[0]} (1 row) and {told[1]} (5%) more than {rules[0]}.")
 
 
 def describe(numbers: list[float]) -> str:
