@@ -45,7 +45,7 @@ def profile_run(run: Callable[[], Any]) -> dict[str, float]:
 
 def time_first() -> dict[str, float]:
     """Processor time of the parts of the first fit of this process, and how many kernels it loads."""
-    rows, loads = np.random.default_rng(0).standard_normal((1_000, 3)), list[float]()
+    rows, loads = np.random.default_rng(0).random((1_000, 3)), list[float]()
     start = time.process_time()
     from holdfast._machine import jit
 
