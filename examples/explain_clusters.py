@@ -7,54 +7,29 @@ reports how well each rule describes its cluster. ``explain_row`` explains why o
 rules describe the clusters; they do not define them.
 """
 
-import subprocess
-import sys
-import tempfile
-
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
+from sklearn.pipeline import make_pipeline
 
-import holdfast
+from holdfast import HierarchicalKMedian, TablePreparer
 
 # %%
-# A model that was fitted to a table on the command line stores how the columns were scaled, so its rules are
-# in the original units. (In Python, rules are in the units of the rows passed to ``fit``.)
+# :class:`holdfast.TablePreparer` scales the columns. Pass it to ``explain``, and the rules are in the original
+# units.
 
-folder = tempfile.mkdtemp()
-
-
-def run(*arguments):
-    """Run ``holdfast`` in the folder."""
-    subprocess.run(
-        [sys.executable, "-m", "holdfast", *arguments], cwd=folder, check=True, capture_output=True
-    )
-
-
-run("demo", "--data", "wine.csv", "--quiet")
-run(
-    "fit",
-    "wine.csv",
-    "--clusters",
-    "3",
-    "--out",
-    "labels.csv",
-    "--model",
-    "wine.holdfast",
-    "--quiet",
-)
-model = holdfast.load(f"{folder}/wine.holdfast")
-explanation = model.explain(max_conditions=2)
+wine = load_wine(as_frame=True).data
+preparer, model = make_pipeline(TablePreparer(), HierarchicalKMedian(n_clusters=3)).fit(wine)
+explanation = model.explain(max_conditions=2, preparer=preparer)
 explanation
 
 # %%
 # For one wine: the nearest boundary, and the columns that keep the wine on its side.
 
-model.explain_row(61)
+model.explain_row(61, preparer=preparer)
 
 # %%
 # Each panel shows the two columns of a rule. The rule holds in the darkest part.
 
-wine = load_wine(as_frame=True).data
 figure, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
 for cluster, (ax, rule) in enumerate(zip(axes, explanation.clusters, strict=True)):
     first, second = (condition.column.name for condition in rule.conditions)
@@ -76,5 +51,5 @@ figure.legend(
 plt.show()
 
 # %%
-# **What was learned:** two columns are enough to describe a cluster; be careful with cluster 2, which its
-# rule covers least.
+# **What was learned:** two columns are enough to describe these clusters; be careful where a rule covers only a
+# part of its cluster.

@@ -43,7 +43,7 @@ def settings(docs: Path) -> dict[str, Any]:
         "download_all_examples": False,
         "notebook_extensions": set(),
         "show_memory": False,
-        "min_reported_time": 0,
+        "min_reported_time": 600,  # pages do not show how long the machine took
         "show_signature": False,
         "image_scrapers": ("matplotlib",),
         "matplotlib_animations": False,
