@@ -361,6 +361,7 @@ def order_ties(order, gain, leaf_key, longest, long_runs):
     """
     n, found, start = order.size, 0, 0
     for i in range(1, n + 1):
+        prefetch(gain, np.int64(order[min(i + _AHEAD, n - 1)]))
         if i < n and gain[order[i]] == gain[order[start]]:
             continue
         if i - start > longest:
@@ -383,6 +384,7 @@ def remaining_costs(gain, order, cost):
     """Fill in the cost after each center: the sum of the later gains, from the end, in double-double."""
     high, low = 0.0, 0.0
     for t in range(order.size - 1, -1, -1):
+        prefetch(gain, np.int64(order[max(t - _AHEAD, 0)]))
         cost[t] = high
         x = gain[order[t]]
         total = high + x

@@ -24,7 +24,7 @@ _ZERO = np.uint64(0)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _FRACTION = np.int64((1 << 52) - 1)
 _HIDDEN = np.int64(1 << 52)
-_AHEAD = 16  # rows to prefetch
+_AHEAD = 32  # rows to prefetch
 DIMENSION_BITS = 25  # a split is one 32-bit integer: 6 bits above, at most 2^25 dimensions
 
 
@@ -134,6 +134,7 @@ def gather_leaves(words, order, keys, start, stop, splits, key):
     for i in range(start, stop):
         soon = np.int64(order[min(i + _AHEAD, stop - 1)])
         prefetch(words, soon * d)
+        prefetch(words, soon * d + d - 1)
         prefetch(keys, soon)
         row, before = np.int64(order[i]), np.int64(order[i - 1 if i > 0 else 0])
         key[i] = keys[row]

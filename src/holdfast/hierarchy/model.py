@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from holdfast._machine.errors import unwrap_interrupts
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import lock_of
+from holdfast._machine.parallel import lock_of, share_rows
 from holdfast.centers import CenterSequence
 from holdfast.centers.choose import ancestors_among
 from holdfast.centers.keyed_table import as_csr
@@ -334,7 +334,11 @@ def build_hierarchy(
     label = centers.label
     if label.size < finest.size:
         label = np.repeat(label, np.diff(cells.start))
-    finest[cells.order] = label
+
+    def write(part: slice) -> None:
+        finest[cells.order[part]] = label[part]
+
+    share_rows(finest.size, write)
     return assemble_hierarchy(
         cells.first_rows[centers.leaf].astype(np.int64),
         centers.parent,
