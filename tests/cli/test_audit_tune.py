@@ -109,7 +109,7 @@ def test_audit_prepares_the_table_again_and_tells_what_that_adds(holdfast):
     assert alone["mean"] == held.mean.item()
     assert "held" in holdfast(*use, "--by-stage").out.splitlines()[0].split()
     refused = holdfast(*use, "--by-stage", "--hold-preparation")
-    assert (refused.code, "needs a preparation" in refused.err) == (2, True)
+    assert (refused.code, "also measures with" in refused.err) == (2, True)
 
 
 def test_audit_takes_distances(holdfast, people):

@@ -54,13 +54,13 @@ def test_commands_of_the_readme_run_as_written(holdfast, folder):
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     section = readme.partition("## On the command line\n")[2].partition("\n## ")[0]
     (block,) = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
-    lines = block.splitlines()
+    lines = [line for line in block.splitlines() if not line.startswith("pip ")]
     assert [line.split()[1] for line in lines] == [
         "demo", "fit", "predict", "audit", "report"
     ]  # fmt: skip
     for line in lines:
         run_line(line, holdfast)
-    made = ("labels.csv", "wine.holdfast", "new-labels.csv", "report.html")
+    made = ("labels.csv", "segments.holdfast", "new-labels.csv", "wine-report.html")
     for name in made:
         assert f" {name}" in block
         assert (folder / name).stat().st_size > 0
