@@ -163,6 +163,20 @@ def test_segments_that_are_found_again_are_not_called_unnatural():
     assert "Jaccard index at least 0.95" in finding["text"]
 
 
+def test_segments_that_are_not_found_again_are_named():
+    """Little movement when few rows are removed does not make them reliable."""
+    segments = segments_of()
+    segments["stability"][3] = [0.9, 0.29, None, 0.594]
+    verdict = verdict_of(WARD, moved=0.0, error=0.0, segments=segments)
+    assert verdict["findings"][1] == {
+        "tone": "poor",
+        "text": "Segments 1 and 3 are not reliably found again when rows are drawn with replacement "
+        "(Jaccard index down to 0.29).",
+    }
+    segments["stability"][3] = [0.9, 0.9, 0.9, 0.596]
+    assert len(verdict_of(WARD, segments=segments)["findings"]) == 1
+
+
 def test_giant_segment_earns_no_praise():
     giant = segments_of(sizes=(4, 1, 1, 2, 46, 46), separation=0.9)
     verdict = verdict_of(WARD, moved=0.0006, segments=giant)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from holdfast.tables.dataset import Dataset
 
 _MOST_NAMES = 40
+_MOST_SCALES = 16
 
 EXAMPLES = ("holdfast report wine.csv -k 4 --methods ward --trials 3 --out report.html",)
 
@@ -176,6 +177,6 @@ def _describe_treatments(dataset: "Dataset") -> list[str]:
         by_scale.setdefault(t.how.removeprefix("divided "), []).append(t.name)
     scales = [f"{list_columns(names)} {scale}" for scale, names in by_scale.items()]
     if scales:
-        more = f"; {len(scales) - _MOST_NAMES:,} more" if len(scales) > _MOST_NAMES else ""
-        found[-1] = f"{found[-1][:-1]}: {'; '.join(scales[:_MOST_NAMES])}{more}."
+        more = f"; {len(scales) - _MOST_SCALES:,} more" if len(scales) > _MOST_SCALES else ""
+        found[-1] = f"{found[-1][:-1]}: {'; '.join(scales[:_MOST_SCALES])}{more}."
     return found

@@ -39,6 +39,7 @@ FORMAT = 3
 
 DELETES = (1, 0.05, 0.2)
 
+_NOT_SHOWN = ("verbose", "column_scale")  # the preparation tells of scales
 _PACKAGES = ("holdfast", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -221,7 +222,7 @@ def _describe_provenance(inputs: Inputs) -> dict[str, Any]:
     return {
         "command": inputs.command,
         "seed": str(inputs.seed),  # 64 bits do not fit a number of JavaScript
-        "parameters": {n: str(value) for n, value in parameters.items() if n != "verbose"},
+        "parameters": {n: str(value) for n, value in parameters.items() if n not in _NOT_SHOWN},
         "measurements": {
             "trials": inputs.trials,
             "random states": inputs.repeats,

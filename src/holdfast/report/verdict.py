@@ -20,6 +20,7 @@ CLEAR_SEPARATION = 0.5
 _SOME_SEPARATION = 0.25
 _GIANT = 0.8  # chance alone finds four fifths of the rows again with a Jaccard index of 0.67
 _FOUND_AGAIN = 0.85  # Jaccard index
+_UNRELIABLE = 0.6  # Jaccard index, as in segments.js
 _SAME_COST = 0.02  # relative difference in cost that does not matter
 _LOWER_COST = 0.05  # relative difference in cost that does
 _LITTLE_MORE = 0.01  # fraction of the rows that may move more at a lower cost
@@ -207,13 +208,23 @@ def _name_removed(comparison: Entry) -> str:
 
 
 def _list_findings(segments: Entry, fractions: list[float]) -> list[Entry]:
-    """Describe what limits the worth of the other numbers: a giant segment, or the separation."""
-    if is_giant(max(fractions)):
-        return [_describe_giant(segments, fractions)]
+    """Describe what limits the worth of the other numbers: size, separation, segments that get lost."""
     silhouette = _silhouette(segments)
-    if silhouette is None:
-        return []
-    return [_judge_separation(segments, silhouette)]
+    found = []
+    if is_giant(max(fractions)):
+        found.append(_describe_giant(segments, fractions))
+    elif silhouette is not None:
+        found.append(_judge_separation(segments, silhouette))
+    lost = {t: j for t, j in enumerate(segments["stability"][segments["k"] - 1]) if j is not None}
+    lost = {t: j for t, j in lost.items() if round(j, 2) < _UNRELIABLE}
+    if lost:
+        named = f"Segment{'' if len(lost) == 1 else 's'} {_join([str(t) for t in lost])}"
+        text = (
+            f"{named} {'is' if len(lost) == 1 else 'are'} not reliably found again when rows are drawn "
+            f"with replacement (Jaccard index down to {min(lost.values()):.2f})."
+        )
+        found.append({"tone": "poor", "text": text})
+    return found
 
 
 def _describe_giant(segments: Entry, fractions: list[float]) -> Entry:
