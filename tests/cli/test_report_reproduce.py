@@ -32,6 +32,8 @@ def test_report_writes_the_page_and_prints_the_verdict(holdfast, people, folder,
     shown = holdfast(*use, "--force")
     verdict = record["report"]["verdict"]
     assert shown.out.startswith(f"{verdict['headline']}\n{verdict['sentence']}\n")
+    assert verdict["findings"]
+    assert all(f"\n{finding['text']}\n" in shown.out for finding in verdict["findings"])
 
 
 def test_page_says_what_was_done_to_the_table(holdfast, people, folder):
@@ -137,7 +139,7 @@ def test_demo_writes_its_data(holdfast, folder):
     assert "exists; add --force" in holdfast("demo").err
 
 
-def test_all_commands_of_the_issue_are_there():
+def test_all_commands_are_there():
     names = {"fit", "predict", "cut", "audit", "tune", "match", "report", "reproduce", "demo"}
     registered = {command.name for command in app.app.registered_commands}
     assert names <= registered

@@ -137,7 +137,8 @@ def _show(page: dict[str, Any], out: str, console: Console) -> None:
         return
     verdict = page["verdict"]
     console.show_line(verdict["headline"])
-    console.show_line(verdict["sentence"])
+    for sentence in (verdict["sentence"], *(finding["text"] for finding in verdict["findings"])):
+        console.show_line(sentence)
     if verdict["better"] is not None:
         console.show_line(verdict["better"]["text"])
         if verdict["better"]["command"] is not None:
