@@ -240,8 +240,8 @@ class RowLog:
         assert self.given is not None
         rows, weight = self.given
         self.check_unchanged()
-        counts = whole_weights(weight, rows.shape[0])
-        distinct = sketch_distinct(rows, counts) if counts.all() else None
+        counts = None if weight is None else whole_weights(weight, rows.shape[0])
+        distinct = sketch_distinct(rows, counts) if counts is None or counts.all() else None
         if distinct is None:
             return Sketch.from_rows(rows, weight), None
         sketch, number = distinct

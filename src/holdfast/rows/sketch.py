@@ -157,9 +157,9 @@ class Sketch:
 
 
 def sketch_distinct(
-    rows: NDArray[np.floating], weight: NDArray[np.int64]
+    rows: NDArray[np.floating], weight: NDArray[np.int64] | None
 ) -> tuple[Sketch, NDArray[np.int32]] | None:
-    """Sketch valid rows of positive weight, and number them; None if first values repeat.
+    """Sketch valid rows of positive weight, or of weight 1; number them; None if first values repeat.
 
     In O(n) time for most data, in threads: rows are sorted by their first values alone.
     """
@@ -169,7 +169,7 @@ def sketch_distinct(
     bits = first.view(np.int64)
     bits ^= (bits >> 63) | np.int64(-1 << 63)  # unsigned, they are in the order of the values
     order = z_order(bits.view(np.uint64)[:, None])
-    found, counts = np.empty((n, rows.shape[1])), np.empty(n, dtype=np.int64)
+    found, counts = np.empty((n, rows.shape[1])), np.ones(n, dtype=np.int64)
     number = np.empty(n, dtype=np.int32)
 
     def gather(part: slice) -> None:
@@ -178,7 +178,8 @@ def sketch_distinct(
         else:
             found[part] = rows.take(order[part], axis=0)
         found[part] += 0.0
-        weight.take(order[part], out=counts[part], mode="clip")
+        if weight is not None:
+            weight.take(order[part], out=counts[part], mode="clip")
         number[order[part]] = np.arange(part.start, part.stop, dtype=np.int32)
 
     share_rows(n, gather)
