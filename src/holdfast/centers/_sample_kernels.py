@@ -163,7 +163,9 @@ def score_candidates(columns, weight, size, anchor, spherical, room, directions,
         for j in range(columns.shape[0]):
             for p in range(size):
                 squares[p] += columns[j, p] * columns[j, p]
-    everything = weight[:size].sum() if weight.size > 0 else size
+    everything = size if weight.size == 0 else 0
+    for p in range(size if weight.size > 0 else 0):  # numba would compile more for `sum`
+        everything += weight[p]
     for c in range(score.shape[1]):
         length = ZERO
         for j in range(columns.shape[0]):
@@ -319,7 +321,10 @@ def seek_planes(
     center_columns(rows, factor, members, mean, stretch, tile, directions, columns)
     before = score_candidates(columns, weight, scored, anchor, spherical, room, directions, score)
     for i in range(after.size):
-        after[i], c = np.inf, np.argmax(score[i])
+        after[i], c = np.inf, 0
+        for other in range(1, score.shape[1]):  # numba would compile more for `argmax`
+            if score[i, other] > score[i, c]:
+                c = other
         if score[i, c] > 0.0:
             for j in range(mean.size):
                 value = np.float64(columns[j, c])
