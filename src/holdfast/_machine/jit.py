@@ -67,6 +67,10 @@ def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compile(function, no_cpython_wrapper=True, _nrt=False, forceinline=True)
 
 
+# Private names of numba; without them kernels are loaded as numba does it.
+_PARTS_OF_LOADING = ("_load_overload", "_guard_against_spurious_io_errors")
+
+
 def _compile(function: Callable[..., Any], **options: bool) -> Callable[..., Any]:
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba fills its config late
         return np.errstate(over="ignore")(function)
@@ -81,7 +85,8 @@ def _compile(function: Callable[..., Any], **options: bool) -> Callable[..., Any
     stored: Any = getattr(compiled, "_cache", None)
     if hasattr(stored, "_cache_file"):
         stored._cache_file._source_stamp = digest_kernels()
-        stored.load_overload = partial(_load, stored, options.get("_nrt", True))
+        if all(hasattr(stored, name) for name in _PARTS_OF_LOADING):
+            stored.load_overload = partial(_load, stored, options.get("_nrt", True))
     return compiled
 
 

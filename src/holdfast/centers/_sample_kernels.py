@@ -11,12 +11,12 @@ import numpy as np
 
 from holdfast._machine.jit import inner_kernel, writing_kernel
 
-__all__ = ["fold", "move_to_sphere", "normalize", "seek_planes"]
+__all__ = ["fold", "move_to_sphere", "normalize", "score_directions", "settle_sample"]
 __all__ += ["to_directions"]
 
 FOLDED = 16  # columns from which the terms of a row are added by halves
 TILE = 16  # members of a sample that are copied at a time
-ZERO, HALF, ONE, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
+ZERO = np.float32(0.0)
 
 
 @inner_kernel
@@ -94,246 +94,118 @@ def add_columns(columns, times, terms, sums):
 
 
 @inner_kernel
-def weigh(values, weight, size):
-    """Multiply the first values by the weights of their members."""
-    for p in range(size if weight.size > 0 else 0):
-        values[p] *= np.float32(weight[p])
-
-
-@inner_kernel
-def score_side(along, weight, size, everything, near, far):
+def score_side(along, weight, size, near, far):
     """Sum of squares between the two sides of a plane, from where members lie along its normal."""
-    moved = np.int64(0)
+    moved, everything = 0.0, 0.0
     for p in range(size):
-        near[p], far[p] = min(along[p], ZERO), max(along[p], ZERO)
-    if weight.size > 0:
-        for p in range(size):
-            moved += weight[p] if along[p] > ZERO else 0
-    else:
-        for p in range(size):
-            moved += along[p] > ZERO
-    if not 0 < moved < everything:
+        times = np.float64(weight[p]) if weight.size > 0 else 1.0
+        value = along[p] * np.float32(times)
+        near[p], far[p] = min(value, ZERO), max(value, ZERO)
+        moved += times if value > ZERO else 0.0
+        everything += times
+    if not 0.0 < moved < everything:
         return 0.0
-    weigh(near, weight, size)
-    weigh(far, weight, size)
     low, high = np.float64(fold(near, size)), np.float64(fold(far, size))
     between = low * low / (everything - moved) + high * high / moved
     return between - (low + high) * (low + high) / everything
 
 
-@inner_kernel
-def square_distances(columns, size, point, squares):
-    """Squared distances of the first members to a point, added column by column."""
-    for p in range(size):
-        squares[p] = ZERO
-    for j in range(point.size):
-        value = np.float32(point[j])
-        for p in range(size):
-            difference = columns[j, p] - value
-            squares[p] += difference * difference
+@writing_kernel
+def score_directions(
+    rows, factor, members, weight, mean, stretch, size, room, tile, directions, columns, score
+):
+    """How much of the squared distances to the mean each candidate's direction tells apart.
 
-
-@inner_kernel
-def to_distances(squares, size, spherical):
-    """Turn squared distances into distances; for the cosine distance into half of them."""
-    for p in range(size):
-        squares[p] = HALF * squares[p] if spherical else np.float32(math.sqrt(squares[p]))
-
-
-@inner_kernel
-def score_candidates(columns, weight, size, anchor, spherical, room, directions, score):
-    """Score candidates by what their directions tell apart and, if asked for, by what they save.
-
-    A candidate's direction leads from the mean, which is the origin, to it. The first `size` members
-    are split by the plane through the mean; the score is the sum of squares between the two sides
-    along the direction. And they are split between `anchor` and the candidate; the score is the sum
-    of the distances saved.
-
-    Returns
-    -------
-    Sum of the distances of all members of the sample to `anchor`; 0 if not asked for.
+    Copies the members, centered, to `columns`. The first ones are candidates: each has a direction,
+    from the mean to it. The first `size` members are split by the plane through the mean; the score
+    is the sum of squares between the two sides along the direction, as a fraction of all. `room`
+    has three lines as long as the sample, `tile` 16 of the columns.
     """
-    along, near, far, own, squares = room[0], room[1], room[2], room[3], room[4]
-    both, before = score.shape[0] > 1, 0.0
-    if both:
-        square_distances(columns, own.size, anchor, own)
-        to_distances(own, own.size, spherical)
-        for p in range(size):
-            squares[p] = ZERO
-        for j in range(columns.shape[0]):
-            for p in range(size):
-                squares[p] += columns[j, p] * columns[j, p]
-    everything = size if weight.size == 0 else 0
-    for p in range(size if weight.size > 0 else 0):  # numba would compile more for `sum`
-        everything += weight[p]
-    for c in range(score.shape[1]):
-        length = ZERO
-        for j in range(columns.shape[0]):
-            length += directions[c, j] * directions[c, j]
-        project_columns(columns, size, directions[c], along)
-        if both:
-            for p in range(size):
-                near[p] = max(squares[p] + length - TWO * along[p], ZERO)
-            to_distances(near, size, spherical)
-            for p in range(size):
-                near[p] = max(own[p] - near[p], ZERO)
-            weigh(near, weight, size)
-            score[1, c] = fold(near, size)
-        between = score_side(along, weight, size, everything, near, far)
-        score[0, c] = between / length if between > 0.0 < length else 0.0
-    if both:
-        weigh(own, weight, own.size)
-        before = np.float64(fold(own, own.size))
-    return before
-
-
-@inner_kernel
-def share_members(along, threshold, width, weight, size, times, sides):
-    """Weights with which members count to the far side: in proportion near the plane, and all or none.
-
-    Returns whether both sides have members.
-    """
-    far = 0
+    center_columns(rows, factor, members, mean, stretch, tile, directions, columns)
+    along, near, far = room[0], room[1], room[2]
     for p in range(size):
-        beyond = along[p] - threshold
-        far += beyond > ZERO
-        sides[p] = ONE if beyond > ZERO else ZERO
-        times[p] = sides[p]
-        if width > ZERO:
-            times[p] = min(max(HALF + HALF * (beyond / width), ZERO), ONE)
-    weigh(times, weight, size)
-    weigh(sides, weight, size)
-    return 0 < far < size
-
-
-@inner_kernel
-def find_means(columns, times, terms, everything, total, mean, stretch, spherical, ends):
-    """Means of both sides, from the weights with which members count to the far side."""
-    moved = 0.0
-    for p in range(times.size):
-        moved += np.float64(times[p])
-    add_columns(columns, times, terms, ends[1])
+        near[p] = ZERO
     for j in range(mean.size):
-        ends[0, j] = (total[j] - ends[1, j]) / (everything - moved)
-        ends[1, j] = ends[1, j] / moved
-    if spherical:
-        move_to_sphere(ends, mean, stretch)
-
-
-@inner_kernel
-def average_direction(columns, weight, times, terms, along, direction, ends):
-    """Average a direction over the sample by how far members lie along it: one power iteration."""
-    for j in range(direction.size):
-        direction[j] = ends[1, j]
-    project_columns(columns, along.size, direction, along)
-    for p in range(along.size):
-        times[p] = along[p]
-    weigh(times, weight, along.size)
-    add_columns(columns, times, terms, ends[1])
-    normalize(ends[1])
-    for j in range(direction.size):
-        ends[1, j] = np.float64(np.float32(ends[1, j]))
-        ends[0, j] = -ends[1, j]
-
-
-@inner_kernel
-def settle_ends(
-    columns, weight, mean, stretch, spherical, averages, splits, soft, room, direction, lines, ends,
-    plane,
-):  # fmt: skip
-    """Let the plane between two points settle on the sample.
-
-    First, `averages` times, the direction between the points is averaged over the sample. Then
-    members count to the side on which they lie; those closer to the plane than a fraction `soft` of
-    the distance of the two points, to both in proportion. The points move to the means of the sides:
-    so many splits; fewer, if none counts to both, when no member changes sides. Where a side would
-    be empty, the plane before decides. For the cosine distance the points are the directions of
-    the means. `room` has four lines as long as the sample, `lines` two of the columns.
-
-    Returns
-    -------
-    Sum of the distances to the means of the two sides, or 0 if none counts to both; infinite if the
-    first plane has an empty side.
-    """
-    d, size, settled, everything = mean.size, columns.shape[1], False, 0.0
-    along, times, terms, sides = room[0], room[1], room[2], room[3]
-    middle, total = lines[0], lines[1]
-    for p in range(size):
-        times[p] = np.float32(weight[p]) if weight.size > 0 else ONE
-        everything += np.float64(times[p])
-    add_columns(columns, times, terms, total)
-    for step in range(-averages, splits):
-        if step < 0:
-            average_direction(columns, weight, times, terms, along, direction, ends)
-            continue
-        width, level, changed = 0.0, 0.0, soft > 0.0 or step == 0
-        for j in range(d):
-            middle[j] = ends[1, j] - ends[0, j]
-        normalize(middle)
-        for j in range(d):
-            direction[j] = middle[j]
-            width += np.float64(direction[j]) * (ends[1, j] - ends[0, j])
-            middle[j] = 0.5 * ends[0, j] + 0.5 * ends[1, j]
-            level += middle[j] * np.float64(direction[j])
-        project_columns(columns, size, direction, along)
-        near = np.float32(soft * width)
-        if not share_members(along, np.float32(level), near, weight, size, times, terms):
-            break
         for p in range(size):
-            changed |= sides[p] != terms[p]
-            sides[p] = terms[p]
-        settled = True
-        for j in range(d):
-            plane[0, j], plane[1, j] = mean[j] + middle[j] / stretch, direction[j]
-        if step == splits - 1 or not changed:
-            break
-        find_means(columns, times, terms, everything, total, mean, stretch, spherical, ends)
-    if not settled or soft == 0.0:
-        return 0.0 if settled else np.inf
-    find_means(columns, sides, terms, everything, total, mean, stretch, spherical, ends)
-    square_distances(columns, size, ends[0], along)
-    square_distances(columns, size, ends[1], times)
+            near[p] += columns[j, p] * columns[j, p]
     for p in range(size):
-        along[p] = times[p] if sides[p] > ZERO else along[p]
-    to_distances(along, size, spherical)
-    weigh(along, weight, size)
-    return np.float64(fold(along, size))
+        near[p] *= np.float32(weight[p]) if weight.size > 0 else np.float32(1.0)
+    squares = np.float64(fold(near, size))
+    for c in range(score.size):
+        length, direction = 0.0, directions[c]
+        normalize(direction)
+        for j in range(mean.size):
+            length += np.float64(direction[j]) * np.float64(direction[j])
+        project_columns(columns, size, direction, along)
+        between = score_side(along, weight, size, near, far)
+        score[c] = min(between / length / squares, 1.0) if between > 0.0 else 0.0
 
 
 @writing_kernel
-def seek_planes(
-    rows, factor, members, weight, mean, stretch, spherical, scored, averages, splits, soft, room,
-    tile, directions, columns, anchor, score, lines, ends, planes, after,
-):  # fmt: skip
-    """Let one or two planes settle on a sample that start from the best candidates.
+def settle_sample(
+    columns, weight, mean, stretch, spherical, averages, splits, room, direction, lines, plane
+):
+    """From the direction of a candidate to a plane that settles on the sample.
 
-    Copies the members, centered, to `columns`; the first of them are candidates, and the first
-    `scored` score them. One plane starts through the mean, across the direction that tells most
-    apart; the other one half way between `anchor` (the mean; for the cosine distance its direction)
-    and the candidate that saves most. `after` gets the distances to the means of their sides;
-    infinite where there is no plane. `room` has five lines as long as the sample, `tile` 16 of the
-    columns.
+    The direction is averaged over the sample, by how far each member lies along it: so many steps
+    of the power iteration. Many candidates lead to nearly the same direction. The plane across it
+    starts at the mean. Members are split by it, and it moves half way between the means of the two
+    sides: until no member changes sides, or after so many splits. Where a side would be empty, the
+    plane before decides. For the cosine distance the plane moves half way between the directions
+    of the two means. `room` has three lines as long as the sample, `lines` four of the columns.
 
     Returns
     -------
-    The sum of the distances to `anchor`.
+    Whether the first plane had members on both sides.
     """
-    center_columns(rows, factor, members, mean, stretch, tile, directions, columns)
-    before = score_candidates(columns, weight, scored, anchor, spherical, room, directions, score)
-    for i in range(after.size):
-        after[i], c = np.inf, 0
-        for other in range(1, score.shape[1]):  # numba would compile more for `argmax`
-            if score[i, other] > score[i, c]:
-                c = other
-        if score[i, c] > 0.0:
-            for j in range(mean.size):
-                value = np.float64(columns[j, c])
-                ends[i, 0, j], ends[i, 1, j] = anchor[j] if i == 1 else -value, value
-            after[i] = settle_ends(
-                columns, weight, mean, stretch, spherical, averages, splits, soft, room, tile[0],
-                lines, ends[i], planes[i],
-            )  # fmt: skip
-    return before
+    d, size = columns.shape
+    along, times, terms = room[0], room[1], room[2]
+    middle, total, sums = lines[0], lines[1], lines[2:4]
+    everything, threshold = 0.0, ZERO
+    # One loop for weights, averages and splits, so that what they share is compiled once.
+    for step in range(-averages - 1, splits):
+        moved, changed = 0.0, False
+        if step >= -averages:
+            project_columns(columns, size, direction, along)
+        for p in range(size):
+            own = np.float64(weight[p]) if weight.size > 0 else 1.0
+            if step < -averages:
+                everything += own
+            elif step < 0:
+                own = np.float64(np.float32(own) * along[p])
+            else:
+                own = own if along[p] > threshold else 0.0
+                changed |= step == 0 or np.float32(own) != times[p]
+                moved += own
+            times[p] = own
+        if step >= 0:
+            if not 0.0 < moved < everything:
+                return step > 0
+            for j in range(d):
+                plane[0, j], plane[1, j] = mean[j] + middle[j] / stretch, direction[j]
+            if not changed or step == splits - 1:
+                return True
+        add_columns(columns, times, terms, sums[1])
+        if step >= 0:
+            for j in range(d):
+                sums[0, j] = (total[j] - sums[1, j]) / (everything - moved)
+                sums[1, j] = sums[1, j] / moved
+            if spherical:
+                move_to_sphere(sums, mean, stretch)
+        if step < -averages:
+            for j in range(d):
+                total[j], middle[j] = sums[1, j], 0.0
+            continue
+        for j in range(d if step >= 0 else 0):
+            middle[j] = 0.5 * sums[0, j] + 0.5 * sums[1, j]
+            sums[1, j] = sums[1, j] - sums[0, j]
+        normalize(sums[1])
+        level = 0.0
+        for j in range(d):
+            direction[j] = sums[1, j]
+            level += middle[j] * np.float64(direction[j])
+        threshold = np.float32(level)
+    return True
 
 
 @inner_kernel

@@ -20,7 +20,7 @@ from holdfast.centers._member_kernels import COST_UNIT, HALF, LOW
 from holdfast.centers._sample_kernels import fold, move_to_sphere, normalize
 
 __all__ = ["add_products", "distances_of_rows", "gather_rows", "key_values", "measure_rows"]
-__all__ += ["seek_among_rows", "sides_of_rows", "split_rows", "unit_values"]
+__all__ += ["score_rows", "settle_rows", "sides_of_rows", "split_rows", "unit_values"]
 
 
 @writing_kernel
@@ -88,78 +88,47 @@ def project_rows(starts, columns, values, size, mean, direction, along):
         along[p] = total - offset
 
 
-@inner_kernel
-def squares_to(starts, columns, values, size, point, squares):
-    """Squared distances of the first rows to a point."""
-    whole = 0.0
-    for j in range(point.size):
-        whole += point[j] * point[j]
+@writing_kernel
+def score_rows(starts, columns, values, weight, mean, count, size, room, direction, score):
+    """How much of the squared distances to the mean each candidate's direction tells apart.
+
+    See `score_directions`. Rows and their mean are in units of the cluster's extent.
+    """
+    along, near, far = room[0], room[1], room[2]
+    squares, everything = 0.0, 0.0
+    for j in range(mean.size):
+        squares += mean[j] * mean[j]
     for p in range(size):
         inside, covered = 0.0, 0.0
         for e in range(starts[p], starts[p + 1]):
-            there = point[columns[e]]
-            inside += (values[e] - there) * (values[e] - there)
-            covered += there * there
-        squares[p] = inside + max(whole - covered, 0.0)
-
-
-@inner_kernel
-def distances_from(squares, size, spherical):
-    """Turn squared distances into distances; for the cosine distance into half of them."""
-    for p in range(size):
-        squares[p] = 0.5 * squares[p] if spherical else math.sqrt(squares[p])
-
-
-@inner_kernel
-def weigh_rows(values, weight, size):
-    """Multiply the first values by the weights of their rows."""
-    for p in range(size if weight.size > 0 else 0):
-        values[p] *= weight[p]
-
-
-@inner_kernel
-def score_rows(starts, columns, values, weight, mean, size, anchor, spherical, room, lines, score):
-    """Score candidates as `score_candidates` does; `anchor` is no difference from the mean here."""
-    along, near, far, own = room[0], room[1], room[2], room[3]
-    point, direction, everything = lines[0], lines[1], 0.0
-    both = score.shape[0] > 1
-    if both:
-        squares_to(starts, columns, values, own.size, anchor, own)
-        distances_from(own, own.size, spherical)
-    for p in range(size):
-        everything += weight[p] if weight.size > 0 else 1
-    for c in range(score.shape[1]):
+            center = mean[columns[e]]
+            inside += (values[e] - center) * (values[e] - center)
+            covered += center * center
+        times = weight[p] if weight.size > 0 else 1
+        near[p] = (inside + max(squares - covered, 0.0)) * times
+        everything += times
+    squares = fold(near, size)
+    for c in range(count):
         length = 0.0
         for j in range(mean.size):
-            point[j] = 0.0
+            direction[j] = -mean[j]
         for e in range(starts[c], starts[c + 1]):
-            point[columns[e]] += values[e]
+            direction[columns[e]] += values[e]
         for j in range(mean.size):
-            direction[j] = point[j] - mean[j]
             length += direction[j] * direction[j]
-        if both:
-            squares_to(starts, columns, values, size, point, near)
-            distances_from(near, size, spherical)
-            for p in range(size):
-                near[p] = max(own[p] - near[p], 0.0)
-            weigh_rows(near, weight, size)
-            score[1, c] = fold(near, size)
-        score[0, c], moved = 0.0, 0.0
         project_rows(starts, columns, values, size, mean, direction, along)
+        moved = 0.0
         for p in range(size):
             times = weight[p] if weight.size > 0 else 1
             value = along[p] * times
             near[p], far[p] = min(value, 0.0), max(value, 0.0)
             moved += times if value > 0.0 else 0
+        score[c] = 0.0
         if 0.0 < moved < everything:
             low, high, stayed = fold(near, size), fold(far, size), everything - moved
             between = low * low / stayed + high * high / moved
             between -= (low + high) * (low + high) / everything
-            score[0, c] = max(between / length, 0.0)
-    if not both:
-        return 0.0
-    weigh_rows(own, weight, own.size)
-    return fold(own, own.size)
+            score[c] = min(max(between / length / squares, 0.0), 1.0)
 
 
 @inner_kernel
@@ -177,127 +146,67 @@ def add_rows(starts, columns, values, times, mean, sums):
         sums[j] -= total * mean[j]
 
 
-@inner_kernel
-def share_rows(along, level, width, weight, times, sides):
-    """Weights with which rows count to the far side; see `share_members`."""
-    far, size = 0, times.size
-    for p in range(size):
-        beyond = along[p] - level
-        far += beyond > 0.0
-        sides[p] = 1.0 if beyond > 0.0 else 0.0
-        times[p] = sides[p]
-        if width > 0.0:
-            times[p] = min(max(0.5 + 0.5 * (beyond / width), 0.0), 1.0)
-    weigh_rows(times, weight, size)
-    weigh_rows(sides, weight, size)
-    return 0 < far < size
-
-
-@inner_kernel
-def means_of_rows(
-    starts, columns, values, times, everything, mean, total, stretch, spherical, place, ends
+@writing_kernel
+def settle_rows(
+    starts, columns, values, weight, mean, stretch, spherical, chosen, averages, splits, room, lines,
+    plane,
 ):  # fmt: skip
-    """Means of both sides, centered; see `find_means`."""
-    moved = 0.0
-    for p in range(times.size):
-        moved += times[p]
-    add_rows(starts, columns, values, times, mean, ends[1])
-    for j in range(mean.size):
-        ends[0, j] = (total[j] - ends[1, j]) / (everything - moved)
-        ends[1, j] = ends[1, j] / moved
-    if spherical:
-        move_to_sphere(ends, place, stretch)
+    """From the direction of a candidate to a plane that settles on the sample.
 
-
-@inner_kernel
-def settle_between(
-    starts, columns, values, weight, mean, stretch, spherical, averages, splits, soft, room, lines,
-    ends, plane,
-):  # fmt: skip
-    """Let the plane between two points settle on the sample; see `settle_ends`.
-
-    `mean` is in units of the cluster's extent, its plane is not; `lines` has five lines of the
-    columns.
+    See `settle_sample`. `mean` is in units of the cluster's extent, its plane is not; `lines` has
+    six lines of the columns.
     """
-    d, size, settled, everything = mean.size, starts.size - 1, False, 0.0
-    along, times, terms, sides = room[0], room[1], room[2], room[3]
-    direction, middle, total, place, point = lines[0], lines[1], lines[2], lines[3], lines[4]
+    d, size = mean.size, starts.size - 1
+    along, times = room[0], room[1]
+    direction, middle, total, sums, place = lines[0], lines[1], lines[2], lines[3:5], lines[5]
+    everything, threshold = 0.0, 0.0
     for j in range(d):
         place[j] = mean[j] / stretch
-    for p in range(size):
-        times[p] = weight[p] if weight.size > 0 else 1
-        everything += times[p]
-    add_rows(starts, columns, values, times, mean, total)
-    for step in range(-averages, splits):
-        if step < 0:
-            project_rows(starts, columns, values, size, mean, ends[1], times)
-            weigh_rows(times, weight, size)
-            add_rows(starts, columns, values, times, mean, ends[1])
-            normalize(ends[1])
+    for step in range(-averages - 1, splits):
+        moved, changed = 0.0, False
+        if step >= -averages:
+            project_rows(starts, columns, values, size, mean, direction, along)
+        for p in range(size):
+            own = np.float64(weight[p]) if weight.size > 0 else 1.0
+            if step < -averages:
+                everything += own
+            elif step < 0:
+                own *= along[p]
+            else:
+                own = own if along[p] > threshold else 0.0
+                changed |= step == 0 or own != times[p]
+                moved += own
+            times[p] = own
+        if step >= 0:
+            if not 0.0 < moved < everything:
+                return step > 0
             for j in range(d):
-                ends[0, j] = -ends[1, j]
-            continue
-        width, level, changed = 0.0, 0.0, soft > 0.0 or step == 0
+                plane[0, j], plane[1, j] = place[j] + middle[j] / stretch, direction[j]
+            if not changed or step == splits - 1:
+                return True
+        add_rows(starts, columns, values, times, mean, sums[1])
+        if step >= 0:
+            for j in range(d):
+                sums[0, j] = (total[j] - sums[1, j]) / (everything - moved)
+                sums[1, j] = sums[1, j] / moved
+            if spherical:
+                move_to_sphere(sums, place, stretch)
         for j in range(d):
-            direction[j] = ends[1, j] - ends[0, j]
+            if step < -averages:
+                total[j], direction[j], middle[j] = sums[1, j], -mean[j], 0.0
+            elif step < 0:
+                direction[j] = sums[1, j]
+            else:
+                middle[j] = 0.5 * sums[0, j] + 0.5 * sums[1, j]
+                direction[j] = sums[1, j] - sums[0, j]
+        if step < -averages:
+            for e in range(starts[chosen], starts[chosen + 1]):
+                direction[columns[e]] += values[e]
         normalize(direction)
+        threshold = 0.0
         for j in range(d):
-            width += direction[j] * (ends[1, j] - ends[0, j])
-            middle[j] = 0.5 * ends[0, j] + 0.5 * ends[1, j]
-            level += middle[j] * direction[j]
-        project_rows(starts, columns, values, size, mean, direction, along)
-        if not share_rows(along, level, soft * width, weight, times, terms):
-            break
-        for p in range(size):
-            changed |= sides[p] != terms[p]
-            sides[p] = terms[p]
-        settled = True
-        for j in range(d):
-            plane[0, j], plane[1, j] = place[j] + middle[j] / stretch, direction[j]
-        if step == splits - 1 or not changed:
-            break
-        means_of_rows(
-            starts, columns, values, times, everything, mean, total, stretch, spherical, place, ends
-        )
-    if not settled or soft == 0.0:
-        return 0.0 if settled else np.inf
-    means_of_rows(
-        starts, columns, values, sides, everything, mean, total, stretch, spherical, place, ends
-    )
-    for s in range(2):
-        for j in range(d):
-            point[j] = mean[j] + ends[s, j]
-        squares_to(starts, columns, values, size, point, terms)
-        for p in range(size):
-            along[p] = terms[p] if (sides[p] > 0.0) == (s == 1) else along[p]
-    distances_from(along, size, spherical)
-    weigh_rows(along, weight, size)
-    return fold(along, size)
-
-
-@writing_kernel
-def seek_among_rows(
-    starts, columns, values, weight, mean, stretch, spherical, scored, averages, splits, soft, room,
-    lines, anchor, score, ends, planes, after,
-):  # fmt: skip
-    """Let one or two planes settle that start from the best candidates; see `seek_planes`."""
-    before = score_rows(
-        starts, columns, values, weight, mean, scored, anchor, spherical, room, lines, score
-    )
-    for i in range(after.size):
-        after[i], c = np.inf, np.argmax(score[i])
-        if score[i, c] > 0.0:
-            for j in range(mean.size):
-                ends[i, 1, j] = -mean[j]
-            for e in range(starts[c], starts[c + 1]):
-                ends[i, 1, columns[e]] += values[e]
-            for j in range(mean.size):
-                ends[i, 0, j] = anchor[j] - mean[j] if i == 1 else -ends[i, 1, j]
-            after[i] = settle_between(
-                starts, columns, values, weight, mean, stretch, spherical, averages, splits, soft,
-                room, lines, ends[i], planes[i],
-            )  # fmt: skip
-    return before
+            threshold += middle[j] * direction[j]
+    return True
 
 
 @inner_kernel

@@ -6,15 +6,11 @@ saves most (drawn by the mechanism of Alg. 2) -> the proposals of both parts -> 
 A proposal, from what is sampled to what is not:
 
 1. The sample: the distinct members with the smallest keys, at most 4,096.
-2. The first of them are candidates. A candidate's direction leads from the mean of the cluster to
-   it; its score is the sum of squares that the plane through the mean, across that direction, tells
-   apart in the sample. Another score is what the members save that are closer to the candidate
-   than to the mean.
-3. Planes settle on the sample: again and again they move half way between the means of their sides.
-   In at most 32 columns there are two, one from the best candidate by each score; members close to
-   a plane count to both of its sides, and one plane is drawn by what it saves. In more columns there
-   is one: the best direction is averaged over the sample, so that both sides have members in any
-   number of dimensions.
+2. The first 16 of them are candidates. A candidate's direction leads from the mean of the cluster
+   to it; its score is the sum of squares that the plane through the mean, across that direction,
+   tells apart in the sample. One is drawn by its score, and its direction is averaged over the
+   sample. Both sides of the plane have members in any number of dimensions.
+3. The plane settles on the sample: at most 32 times it moves half way between the means of its sides.
 4. It settles on all members: 3 splits, or 1 if the sample has them all. The sides of the last one
    are the proposal.
 

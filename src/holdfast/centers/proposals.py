@@ -23,7 +23,7 @@ from holdfast.centers._member_kernels import (
     split_members,
 )
 from holdfast.centers._race_kernels import draw_temperature
-from holdfast.centers._sample_kernels import TILE, seek_planes, to_directions
+from holdfast.centers._sample_kernels import TILE, score_directions, settle_sample, to_directions
 from holdfast.centers.choose import round_keys, temperature_rate
 from holdfast.centers.keyed_table import Pool, Table, collect_pool
 from holdfast.centers.planes import Margins, is_beyond, length_of, plane_between
@@ -37,11 +37,6 @@ CANDIDATES = 16
 AVERAGES = 8  # of a direction; in large samples as many as AVERAGED_VALUES hold, at least one
 AVERAGED_VALUES = 1 << 18
 SAMPLE_SPLITS, SPLITS = 32, 3  # on the sample, then on all members
-# In few columns there are more candidates, two planes that settle softly, and no averages.
-FEW_COLUMNS = 32
-SCORED_TERMS = 1 << 21  # that scoring candidates adds up: for each member its columns and eight
-SOFT_SPLITS, SOFT = 16, 0.15  # how near members count to both sides, of the distance of the means
-SAME = 2.0**-16  # planes that save the same, of the cost
 
 _POOL = 4 * SAMPLE  # members kept in the order of their keys, for the samples of later parts
 _STEP_BITS = 30  # of the grid of a column
@@ -211,60 +206,47 @@ class Proposer:
         """Whether a row is on the far side, with the arithmetic of `split_members`."""
         return is_beyond(self.table.rows[row] * np.float64(self.table.factor), plane)
 
-    def search_sizes(self, size: int, width: int) -> tuple[tuple[int, int], int, Any]:
-        """Say how planes are sought on a sample of so many members and columns.
-
-        Planes and candidates, members that score them; averages, splits and how soft these are.
-        """
-        scored = min(size, max(SCORED, SCORED_VALUES // width))
-        if width <= FEW_COLUMNS:
-            count = max(CANDIDATES, SCORED_TERMS // (scored * (width + 8)))
-            return (2, min(scored, count)), scored, (0, SOFT_SPLITS, SOFT)
-        averages = max(1, min(AVERAGES, AVERAGED_VALUES // (size * width)))
-        return (1, min(scored, CANDIDATES)), scored, (averages, SAMPLE_SPLITS, 0.0)
-
     def start_plane(self, part: _Part, sample: Pool) -> tuple[int, Floats]:
-        """Let planes from the best candidates settle on the sample, and draw one.
+        """Draw a candidate by what its direction tells apart; let its plane settle on the sample.
 
-        The candidate of the plane drawn; -1 where no plane tells members apart.
+        -1 where no direction tells anything apart, or no plane.
         """
-        table, size, d, single = self.table, sample.members.size, self.d, np.float32
-        (kinds, count), scored, steps = self.search_sizes(size, d)
+        table, size = self.table, sample.members.size
+        count, scored = min(CANDIDATES, size), min(size, max(SCORED, SCORED_VALUES // self.d))
         stretch = math.ldexp(1.0, -self.exponent_of(part))
-        buffer = self.scratch.pop() if self.scratch else np.empty(min(self.n, SAMPLE) * d, single)
-        score, after, planes = np.empty((kinds, count)), np.empty(kinds), np.empty((kinds, 2, d))
-        before = seek_planes(
-            table.rows, table.factor, sample.members, sample.weight, part.mean, stretch,
-            table.spherical, scored, *steps, np.empty((5, size), single),
-            np.empty((TILE, d), single), np.empty((count, d), single),
-            buffer[: size * d].reshape(d, size), self.anchor_of(part, stretch), score,
-            np.empty((2, d)), np.empty((kinds, 2, d)), planes, after,
+        single = np.float32
+        buffer = (
+            self.scratch.pop() if self.scratch else np.empty(min(self.n, SAMPLE) * self.d, single)
+        )
+        columns = buffer[: size * self.d].reshape(self.d, size)
+        room, lines = np.empty((3, size), single), np.empty((4, self.d))
+        tile, directions = np.empty((TILE, self.d), single), np.empty((count, self.d), single)
+        score, plane = np.empty(count), np.empty((2, self.d))
+        score_directions(
+            table.rows, table.factor, sample.members, sample.weight, part.mean, stretch, scored,
+            room, tile, directions, columns, score,
         )  # fmt: skip
+        drawn = self.draw_direction(part, sample, score)
+        if drawn >= 0:
+            averages = max(1, min(AVERAGES, AVERAGED_VALUES // columns.size))
+            if not settle_sample(
+                columns, sample.weight, part.mean, stretch, table.spherical, averages,
+                SAMPLE_SPLITS, room, directions[drawn], lines, plane,
+            ):  # fmt: skip
+                drawn = -1
         self.scratch.append(buffer)
-        return self.draw_plane(part, sample, score.argmax(axis=1), before, after, planes)
+        return drawn, plane
 
-    def anchor_of(self, part: _Part, stretch: float) -> Floats:
-        """Find the mean among centered rows; for the cosine distance, its direction."""
-        place = part.mean[np.newaxis].copy()
-        if self.table.spherical:
-            to_directions(place)
-        anchor: Floats = (place[0] - part.mean) * stretch
-        return anchor
-
-    def draw_plane(
-        self, part: _Part, sample: Pool, best: NDArray[np.int64], before: float, after: Floats,
-        planes: Floats,
-    ) -> tuple[int, Floats]:  # fmt: skip
-        """Draw one of the planes by what it saves on the sample; the first if they save the same."""
-        useful, i = np.isfinite(after), 0
+    def draw_direction(self, part: _Part, sample: Pool, score: Floats) -> int:
+        """Draw a candidate by its score; -1 if no direction tells anything apart."""
+        useful, count = score > 0.0, score.size
         if not useful.any():
-            return -1, planes[0]
-        if after.size > 1 and not abs(after[1] - after[0]) <= SAME * before:
-            gain = part.cost * np.maximum(1.0 - np.where(useful, after, before) / before, 0.0)
-            heat = self.heat(0, part.cost - float(gain.max()))
-            keys = self.table.key[sample.members[best]]
-            i = int(draw_candidate(_PROPOSE, gain, useful, np.ones(2), keys, heat))
-        return int(best[i]), planes[i]
+            return -1
+        gain = part.cost * (1.0 - np.sqrt(1.0 - score))
+        weight = np.ones(count) if sample.weight.size == 0 else sample.weight[:count] * 1.0
+        heat = self.heat(0, part.cost - float(gain.max()))
+        keys = self.table.key[sample.members[:count]]
+        return int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
 
     def settle(
         self, members: Members, part: _Part, plane: Floats, splits: int

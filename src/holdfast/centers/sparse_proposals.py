@@ -20,13 +20,20 @@ from holdfast.centers._sparse_kernels import (
     add_products,
     gather_rows,
     measure_rows,
-    seek_among_rows,
+    score_rows,
+    settle_rows,
     sides_of_rows,
     split_rows,
 )
 from holdfast.centers.keyed_table import Pool, Table
 from holdfast.centers.planes import Margins
 from holdfast.centers.proposals import (
+    AVERAGED_VALUES,
+    AVERAGES,
+    CANDIDATES,
+    SAMPLE_SPLITS,
+    SCORED,
+    SCORED_VALUES,
     Cluster,
     Floats,
     Members,
@@ -142,9 +149,12 @@ class SparseProposer(Proposer):
         return bool(side[0])
 
     def start_plane(self, part: _Part, sample: Pool) -> tuple[int, Floats]:
-        """Let planes from the best candidates settle on the sample, and draw one."""
+        """Draw a candidate by what its direction tells apart; let its plane settle on the sample.
+
+        -1 where no direction tells anything apart, or no plane.
+        """
         table, size = self.table, sample.members.size
-        (kinds, count), scored, steps = self.search_sizes(size, self.width)
+        count, scored = min(CANDIDATES, size), min(size, max(SCORED, SCORED_VALUES // self.width))
         stretch = math.ldexp(1.0, -self.exponent_of(part))
         lengths = self.starts[sample.members + 1] - self.starts[sample.members]
         starts = np.append(0, np.cumsum(lengths, dtype=np.int64))
@@ -153,14 +163,18 @@ class SparseProposer(Proposer):
             self.starts, self.stored, self.values, table.factor * stretch, self.where,
             sample.members, columns, values,
         )  # fmt: skip
-        room, lines, mean = np.empty((4, size)), np.empty((5, self.d)), part.mean * stretch
-        score, after = np.empty((kinds, count)), np.empty(kinds)
-        ends, planes = np.empty((kinds, 2, self.d)), np.empty((kinds, 2, self.d))
-        before = seek_among_rows(
-            starts, columns, values, sample.weight, mean, stretch, table.spherical, scored, *steps,
-            room, lines, mean + self.anchor_of(part, stretch), score, ends, planes, after,
-        )  # fmt: skip
-        return self.draw_plane(part, sample, score.argmax(axis=1), before, after, planes)
+        room, lines, mean = np.empty((3, size)), np.empty((6, self.d)), part.mean * stretch
+        score, plane = np.empty(count), np.empty((2, self.d))
+        rows = (starts, columns, values, sample.weight, mean)
+        score_rows(*rows, count, scored, room, lines[0], score)
+        drawn = self.draw_direction(part, sample, score)
+        if drawn < 0:
+            return -1, plane
+        averages = max(1, min(AVERAGES, AVERAGED_VALUES // (size * self.width)))
+        settled = settle_rows(
+            *rows, stretch, table.spherical, drawn, averages, SAMPLE_SPLITS, room, lines, plane
+        )
+        return drawn if settled else -1, plane
 
     def parts_of(self, size: int) -> list[slice]:
         """Parts of that many members, for threads."""
