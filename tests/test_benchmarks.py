@@ -36,7 +36,8 @@ SECONDS = {
 def invent_fit(task):
     seconds = SECONDS[task.clusterer](task.rows.n) * task.rows.d / 3
     first = 1.2 * seconds if task.clusterer == "holdfast" else seconds
-    memory = {"peak": 200.0 * task.rows.n, "kept": 50.0 * task.rows.n, "reset": 1}
+    n = task.rows.n
+    memory = {"peak": 200.0 * n, "kept": 50.0 * n, "freed": 10.0 * n, "reset": 1}
     return {"seconds": seconds, "first": first, **memory}
 
 def invent_start(task):
