@@ -29,6 +29,7 @@ COMMANDS = {
     "interrupts": "benchmarks/interrupts.py --points 16",
     "laws": "-m pytest -q -s " + " ".join(f"tests/laws/test_{law}.py" for law in LAWS),
     "membership": "benchmarks/membership.py",
+    "planes": "benchmarks/frontier/choose.py planes 1",
     "prepare": "benchmarks/prepare.py",
     "scales": "benchmarks/scales.py",
     "scales_medoids": "benchmarks/scales.py --method medoids --trials 6 --rules 'core, keyed;core, 4 steps'",
