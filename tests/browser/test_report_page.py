@@ -318,7 +318,7 @@ def read_real(name):
 
 @pytest.mark.parametrize("name", ["iris", "wine", "digits", "mixed"])
 def test_real_tables_at_every_width_and_color(browser, tmp_path, name):
-    """Nothing is wider than the page, no table scrolls sideways, and no two names in a chart cover each other."""
+    """Nothing is wider than the page, no table scrolls sideways, and names in a chart cover no name and no bar."""
     rows, names, categories = read_real(name)
     path = tmp_path / f"{name}.html"
     spread = np.where(np.ptp(rows, axis=0) > 0, rows.std(axis=0), 1.0)
@@ -349,6 +349,17 @@ def test_real_tables_at_every_width_and_color(browser, tmp_path, name):
                 for other in boxes[:i]:
                     apart = left >= other[1] or other[0] >= right
                     assert apart or top >= other[3] or other[2] >= bottom, (chart, width)
+            bars = opened.run(
+                """return [...document.querySelectorAll(arguments[0] + " .whisker")].map((bar) => {
+                  const { left, right, top, bottom } = bar.getBoundingClientRect();
+                  return [left, right, top, bottom];
+                });""",
+                chart,
+            )
+            for left, right, top, bottom in boxes:
+                for bar in bars:
+                    apart = left >= bar[1] or bar[0] >= right
+                    assert apart or top >= bar[3] or bar[2] >= bottom, (chart, width, bar)
         for color in ("light", "dark"):
             scheme = {"name": "prefers-color-scheme", "value": color}
             opened.send("Emulation.setEmulatedMedia", features=[scheme])

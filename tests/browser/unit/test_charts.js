@@ -72,6 +72,23 @@ test("names of dots cover neither dots nor each other", () => {
   }
 });
 
+test("names of dots cover no bars, and lines to names cross no names", () => {
+  const dots = [
+    { x: 120, y: 250, top: 60, bottom: 270, name: "one method", strong: true },
+    { x: 190, y: 240, top: 40, bottom: 270, name: "another method" },
+    { x: 192, y: 250, top: 240, bottom: 260, name: "a third method" },
+  ];
+  const offsets = placeNames(dots, { width: 400, height: 320 });
+  const boxes = dots.map((dot, i) => boxOf(dot, offsets[i]));
+  const bars = dots.map(({ x, top, bottom }) => ({ x, y: top, width: 1, height: bottom - top }));
+  for (const box of boxes) assertTrue(!bars.some((bar) => overlaps(box, bar)), "on a bar");
+  dots.forEach((dot, i) => {
+    const leader = leaderOf(dot, offsets[i]);
+    const others = boxes.filter((_, j) => j !== i);
+    assertTrue(!leader || !others.some((box) => crosses(leader, box)), "through a name");
+  });
+});
+
 test("the nearest point wins, and none that is far", () => {
   const places = [
     [10, 10],

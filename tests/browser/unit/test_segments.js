@@ -173,7 +173,7 @@ test("a copy of the page holds the names, escaped", () => {
 test("names that had to move away get a line to their dot", () => {
   const dot = { x: 50, y: 50, name: "abc" };
   assertEqual(drawLeader(dot, [10, 4]), null);
-  assertEqual(drawLeader(dot, [10, 32]).getAttribute("x2"), "58");
+  assertEqual(drawLeader(dot, [10, 32]).getAttribute("x2"), "60");
 });
 
 test("means of one column have the same decimals", () => {

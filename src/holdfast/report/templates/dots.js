@@ -1,7 +1,8 @@
 // Dots with names: cost across, movement up.
 
 const NAME_HEIGHT = 14;
-const MAX_STACKED = 10; // names above or below each other
+const STEP = 6; // pixels between places that are tried
+const LEAST_LEADER = 14; // pixels from a dot to its name without a line between them
 const LETTER_WIDTH = 6.8; // pixels of one letter at 12 px, on average
 const STRONG_WIDTH = 7.8; // and in bold
 
@@ -10,64 +11,106 @@ const nameWidth = ({ name, strong }) => name.length * (strong ? STRONG_WIDTH : L
 const overlaps = (a, b) =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
-// Where a name may stand around its dot, best first: offsets of the text's left end and baseline.
-// Dots at the same place get their names above each other.
-function namePlaces(width) {
-  const places = [
+// The box of a name whose left end and baseline are moved from its dot by an offset.
+const boxOf = (dot, [dx, dy]) => ({
+  x: dot.x + dx,
+  y: dot.y + dy - 11,
+  width: nameWidth(dot),
+  height: NAME_HEIGHT,
+});
+
+// The line from a dot to the nearest point of its name, or null where the name is next to the dot.
+function leaderOf(dot, offset) {
+  const box = boxOf(dot, offset);
+  const x2 = Math.min(Math.max(dot.x, box.x), box.x + box.width);
+  const y2 = Math.min(Math.max(dot.y, box.y + 2), box.y + box.height - 2);
+  const length = Math.hypot(x2 - dot.x, y2 - dot.y);
+  return length < LEAST_LEADER ? null : { x1: dot.x, y1: dot.y, x2, y2, length };
+}
+
+function crosses(leader, box) {
+  const count = Math.ceil(leader.length / 4);
+  for (let i = 1; i < count; i++) {
+    const x = leader.x1 + ((leader.x2 - leader.x1) * i) / count;
+    const y = leader.y1 + ((leader.y2 - leader.y1) * i) / count;
+    if (x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height) return true;
+  }
+  return false;
+}
+
+// Where a name may stand, best first: beside, above or below its dot, then anywhere in the plot, near
+// places first. Places are offsets of the text's left end and baseline from the dot.
+function namePlaces(dot, size) {
+  const width = nameWidth(dot);
+  const beside = [
     [10, 4],
     [-10 - width, 4],
     [-width / 2, -12],
     [-width / 2, 21],
   ];
-  for (let line = 1; line <= MAX_STACKED; line++) {
-    for (const left of [10, -10 - width, 34, -34 - width]) {
-      places.push([left, 4 - NAME_HEIGHT * line], [left, 4 + NAME_HEIGHT * line]);
+  const others = [];
+  for (let x = MARGIN.left; x + width <= size.width - 2; x += STEP) {
+    for (let y = 12; y + 4 <= size.height - MARGIN.bottom; y += STEP) {
+      others.push([x - dot.x, y - dot.y]);
     }
   }
-  return places;
+  const far = new Map(others.map((place) => [place, leaderOf(dot, place)?.length ?? 0]));
+  const inside = beside.filter((place) => {
+    const box = boxOf(dot, place);
+    return (
+      box.x >= MARGIN.left - 4 &&
+      box.x + width <= size.width - 2 &&
+      box.y >= 0 &&
+      box.y + NAME_HEIGHT <= size.height - MARGIN.bottom
+    );
+  });
+  return [...inside, ...others.sort((a, b) => far.get(a) - far.get(b))];
 }
 
-// Chooses for each dot the first place whose name covers fewest dots, names placed before it, and bars;
-// a bar is the least that can be covered. Strong dots choose first. Returns offsets in the order of the
-// dots.
+// Chooses for each dot the first place whose name covers fewest dots, bars, names and lines to names,
+// and whose own line passes through no other name. Strong dots choose first. Returns offsets in the
+// order of the dots.
 function placeNames(dots, size) {
-  const taken = dots.map(({ x, y }) => ({ x: x - 7, y: y - 7, width: 14, height: 14, price: 3 }));
+  const taken = dots.map(({ x, y }) => ({ x: x - 7, y: y - 7, width: 14, height: 14 }));
   for (const { x, top, bottom } of dots) {
-    if (top !== undefined)
-      taken.push({ x: x - 1, y: top, width: 2, height: bottom - top, price: 1 });
+    if (top !== undefined) taken.push({ x: x - 2, y: top, width: 4, height: bottom - top });
   }
+  const names = [];
+  const leaders = [];
   const chosen = new Array(dots.length);
   const order = [...dots.keys()].sort(
     (a, b) => (dots[b].strong ? 1 : 0) - (dots[a].strong ? 1 : 0),
   );
   for (const i of order) {
-    const { x, y } = dots[i];
-    const width = nameWidth(dots[i]);
-    const boxAt = ([dx, dy]) => ({ x: x + dx, y: y + dy - 11, width, height: NAME_HEIGHT });
-    const conflicts = (place) => {
-      const box = boxAt(place);
-      const outside =
-        box.x < MARGIN.left - 4 ||
-        box.x + width > size.width - 2 ||
-        box.y < 0 ||
-        box.y + NAME_HEIGHT > size.height - MARGIN.bottom;
-      const covered = taken.filter((other) => overlaps(box, other));
-      return covered.reduce((sum, other) => sum + other.price, outside ? 9 : 0);
-    };
-    const places = namePlaces(width);
-    chosen[i] = places.reduce((best, place) => (conflicts(place) < conflicts(best) ? place : best));
-    taken.push({ ...boxAt(chosen[i]), price: 3 });
+    const dot = dots[i];
+    const obstacles = [...taken, ...names];
+    let fewest = Infinity;
+    for (const place of namePlaces(dot, size)) {
+      const box = boxOf(dot, place);
+      const leader = leaderOf(dot, place);
+      const conflicts =
+        obstacles.filter((other) => overlaps(box, other)).length +
+        leaders.filter((other) => crosses(other, box)).length +
+        (leader ? names.filter((other) => crosses(leader, other)).length : 0);
+      if (conflicts < fewest) {
+        fewest = conflicts;
+        chosen[i] = place;
+      }
+      if (fewest === 0) break;
+    }
+    names.push(boxOf(dot, chosen[i]));
+    const leader = leaderOf(dot, chosen[i]);
+    if (leader) leaders.push(leader);
   }
   return chosen;
 }
 
 // A thin line from a dot to its name, where the name had to move away from it.
-function drawLeader(dot, [dx, dy]) {
-  const { x, y } = dot;
-  const width = nameWidth(dot);
-  if (Math.abs(dy - 4) < NAME_HEIGHT || (dx === -width / 2 && Math.abs(dy) < 22)) return null;
-  const end = { x2: x + (dx > 0 ? dx - 2 : dx + width), y2: y + dy - 4 };
-  return svg("line", { class: "leader", x1: x, y1: y, ...end, "aria-hidden": "true" });
+function drawLeader(dot, offset) {
+  const leader = leaderOf(dot, offset);
+  if (leader === null) return null;
+  const { x1, y1, x2, y2 } = leader;
+  return svg("line", { class: "leader", x1, y1, x2, y2, "aria-hidden": "true" });
 }
 
 function drawDots(spec, width) {
