@@ -8,7 +8,7 @@ import pytest
 
 import holdfast as library
 from holdfast import load
-from holdfast.cli import update as update_command
+from holdfast.cli import changes
 from holdfast.cli.app import run_program
 
 
@@ -177,13 +177,13 @@ def test_updates_at_the_same_time_wait_for_each_other(holdfast, people, model, m
         path = people.parent / part
         path.write_text(path.read_text().replace("\np", "\nq"))
     together = threading.Barrier(3)
-    hold = update_command.hold_model
+    hold = changes.hold_model
 
     def hold_together(*arguments, **options):
         together.wait(60)  # all have started, none has locked the model
         return hold(*arguments, **options)
 
-    monkeypatch.setattr(update_command, "hold_model", hold_together)
+    monkeypatch.setattr(changes, "hold_model", hold_together)
     codes = []
     programs = [
         threading.Thread(
@@ -206,13 +206,13 @@ def test_a_model_that_was_replaced_meanwhile_is_not_overwritten(
 ):
     some = rows_of(people, 0, 5, "some.csv")
     other = load(model).partial_fit([[0.0, 0.0]], ids=["new"])
-    compare = update_command.compare_models
+    compare = changes.compare_models
 
     def compare_and_replace(*arguments):
         other.save(model)
         return compare(*arguments)
 
-    monkeypatch.setattr(update_command, "compare_models", compare_and_replace)
+    monkeypatch.setattr(changes, "compare_models", compare_and_replace)
     done = holdfast("update", model, "--add", some)
     assert done.code == 2
     assert "was replaced while it was in use" in done.err

@@ -1,6 +1,6 @@
 """``holdfast``: from a file to an answer, without Python.
 
-Each command has a file of its own: it takes `options`, reads with `holdfast.tables`, calls the
+A command takes `options`, reads with `holdfast.tables`, calls the
 library, and writes with `holdfast.tables` and `console`. `app` registers the commands and turns
 errors into one line and an exit code.
 """

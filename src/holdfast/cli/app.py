@@ -9,27 +9,24 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass
-from types import ModuleType
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from holdfast.cli import (
     audit,
-    cut,
+    changes,
     demo,
-    diff,
     explain,
     fit,
     follow,
+    labels,
     lineage,
     match,
     options,
-    predict,
     report,
     reproduce,
     tune,
-    update,
 )
 from holdfast.cli.console import (
     FAILURE,
@@ -230,17 +227,25 @@ def _take_general_options(
     pass
 
 
-def _add(name: str, module: ModuleType) -> None:
-    command = getattr(module, name)
+def _add(command: Callable[..., None], examples: tuple[str, ...]) -> None:
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
     text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    app.command(name, help=text, epilog=_list_examples(module.EXAMPLES))(
+    app.command(command.__name__, help=text, epilog=_list_examples(examples))(
         guard_command(spread_groups(command))
     )
 
 
-for _module in (
-    fit, predict, cut, update, diff, follow, lineage, explain, audit, tune, match, report,
-    reproduce, demo,
-):  # fmt: skip
-    _add(_module.__name__.rpartition(".")[2], _module)
+_add(fit.fit, fit.EXAMPLES)
+_add(labels.predict, labels.PREDICT_EXAMPLES)
+_add(labels.cut, labels.CUT_EXAMPLES)
+_add(changes.update, changes.UPDATE_EXAMPLES)
+_add(changes.diff, changes.DIFF_EXAMPLES)
+_add(follow.follow, follow.EXAMPLES)
+_add(lineage.lineage, lineage.EXAMPLES)
+_add(explain.explain, explain.EXAMPLES)
+_add(audit.audit, audit.EXAMPLES)
+_add(tune.tune, tune.EXAMPLES)
+_add(match.match, match.EXAMPLES)
+_add(report.report, report.EXAMPLES)
+_add(reproduce.reproduce, reproduce.EXAMPLES)
+_add(demo.demo, demo.EXAMPLES)

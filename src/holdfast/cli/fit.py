@@ -4,7 +4,6 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.console import Console, InputError, input_errors
-from holdfast.cli.cut import append_labels, describe_cuts, describe_profile, show_labels
 from holdfast.cli.inputs import (
     check_counts,
     check_method,
@@ -14,6 +13,7 @@ from holdfast.cli.inputs import (
     save_model,
     table_of,
 )
+from holdfast.cli.labels import describe_cuts, describe_profile, show_labels
 from holdfast.cli.options import (
     CLUSTERS,
     EPSILON,
@@ -33,7 +33,7 @@ from holdfast.cli.options import (
     parse_counts,
     parse_epsilon,
 )
-from holdfast.cli.parts import FitJob, SaveOptions, column_scale_as, fit_parts
+from holdfast.cli.parts import FitJob, SaveOptions, append_labels, column_scale_as, fit_parts
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli.console import BindingBudget, Console, InputError, input_errors
-from holdfast.cli.cut import describe_costs, show_labels
 from holdfast.cli.inputs import (
     hold_model,
     load_model,
@@ -17,6 +16,7 @@ from holdfast.cli.inputs import (
     save_model,
     table_of,
 )
+from holdfast.cli.labels import describe_costs, show_labels
 from holdfast.cli.lineage import open_lineage
 from holdfast.cli.options import (
     ID,

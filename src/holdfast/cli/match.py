@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli.console import Console, InputError, input_errors
-from holdfast.cli.cut import show_labels
 from holdfast.cli.inputs import read_file
+from holdfast.cli.labels import show_labels
 from holdfast.cli.options import (
     DisplayOptions,
     OutputOptions,

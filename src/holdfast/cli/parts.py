@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.cli.console import Console, InputError, input_errors
-from holdfast.cli.cut import append_labels
 from holdfast.cli.inputs import limit_counts, save_model, show_preparation, table_of
 from holdfast.cli.options import COLUMNS, OUTPUT, ColumnOptions, ReadOptions, option
 from holdfast.tables.errors import ignore
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.hierarchy import Hierarchy
     from holdfast.tables.dataset import Dataset
@@ -145,6 +146,19 @@ class Parts:
         with console.progress(f"writing {out}") as progress:
             write_parts(out, label(progress))
         return counts
+
+
+def append_labels(table: "DataTable", labels: "pa.Table") -> "pa.Table":
+    """Put the columns of results beside all columns of the table, as they are written there."""
+    found = table.data if table.written is None else table.written
+    for name, column in zip(labels.column_names[1:], labels.columns[1:], strict=True):
+        if name in table.data.column_names:
+            raise InputError(
+                f"--append: {table.source} has a column {name!r} already. Rename it, or leave out "
+                "--append."
+            )
+        found = found.append_column(name, column)
+    return found
 
 
 def show_parts(record: dict[str, Any], files: dict[str, str | None], console: Console) -> None:

@@ -1,30 +1,53 @@
-"""``holdfast cut``: a model -> labels for any number of clusters, without fitting again."""
+"""``holdfast cut`` and ``holdfast predict``: a model -> labels of its rows, or of new rows."""
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.console import Console, InputError
-from holdfast.cli.inputs import check_cuts, load_model, table_of
+from holdfast._machine.progress import Progress, ProgressOption
+from holdfast.cli.console import Console
+from holdfast.cli.inputs import (
+    check_cuts,
+    choose_id,
+    load_model,
+    prepare_as,
+    read_file,
+    table_of,
+)
 from holdfast.cli.options import (
+    ID,
+    Append,
+    Chunked,
     Clusters,
+    DataFile,
     DisplayOptions,
     ModelFile,
     OutputOptions,
+    ReadOptions,
+    option,
     parse_counts,
 )
+from holdfast.cli.parts import Parts, append_labels, show_parts
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from holdfast.estimator import HierarchicalKMedian
+    from holdfast.hierarchy import Hierarchy
     from holdfast.tables.dataset import Dataset
-    from holdfast.tables.read import DataTable
 
-EXAMPLES = (
+CUT_EXAMPLES = (
     "holdfast cut wine.holdfast --clusters 12 --out twelve.csv",
     "holdfast cut wine.holdfast --clusters 2,3 | head -n 4",
 )
+PREDICT_EXAMPLES = (
+    "holdfast predict wine.holdfast wine.csv --out predicted.csv",
+    "tail -n 5 wine.csv | holdfast predict wine.holdfast - --no-header -k 4",
+)
 
+_BLOCK_ROWS = 1 << 16  # labeled between two reports of progress
 _MOST_SIZES = 12
 _MOST_COLUMNS = 7
 _MOST_CATEGORIES = 3  # of them
@@ -53,6 +76,87 @@ def cut(
     cuts = describe_cuts(fitted, ks, table.column(0).to_numpy()[source.used])
     record = {"n_rows": table.num_rows, "n_used": hierarchy.n_rows, "cuts": cuts}
     show_labels(console, record, table, output.out, {})
+
+
+def predict(
+    model: ModelFile,
+    data: DataFile,
+    read: ReadOptions,
+    output: OutputOptions,
+    display: DisplayOptions,
+    clusters: str | None = option(
+        None, "--clusters -k K,K,...", "Numbers of clusters; by default those of the fit."
+    ),
+    id: str | None = option(None, "--id COLUMN", ID),
+    append: Append = False,
+    chunked: Chunked = False,
+) -> None:
+    """Label new rows without moving any center.
+
+    Columns are found by name, in any order (by position in files without names), and prepared as
+    they were for the fit.
+    """
+    from holdfast.tables.write import build_label_table
+
+    asked = None if clusters is None else parse_counts(clusters)
+    console = output.open("predict", display, (model, data))
+    fitted = load_model(model)
+    source = table_of(fitted)
+    ks = source.cuts if asked is None else asked
+    check_cuts(fitted, ks, model)
+    if chunked:
+        parts = Parts.of(data, read, output.out, console, keep_written=append)
+        id = choose_id(id, source, parts.first())
+        parts = replace(parts, preparation=source.preparation, id=id)
+        record = parts.write_labels(fitted.hierarchy_, ks, output.out, console)
+        show_parts(record, {"out": output.out}, console)
+        return
+    table = read_file(data, read, console, exact=(id, source.id_name), keep_written=append)
+    dataset = prepare_as(table, fitted, console, id=id)
+    with console.progress(f"labeling {dataset.rows.shape[0]:,} rows") as progress:
+        labels = predict_cuts(fitted.hierarchy_, dataset.rows, ks, progress)
+    _keep_fitted(fitted, dataset, labels)
+    names = {k: fitted.hierarchy_.names(k)[found] for k, found in labels.items()}
+    result = build_label_table(dataset.id_name, dataset.ids, dataset.used, names)
+    if append:
+        result = append_labels(dataset.table, result)
+    record = {"n_rows": result.num_rows, "n_used": int(dataset.rows.shape[0])}
+    show_labels(console, record, result, output.out, {})
+
+
+def _keep_fitted(
+    model: "HierarchicalKMedian", dataset: "Dataset", labels: "dict[int, NDArray[np.int32]]"
+) -> None:
+    """Give rows of a followed model, known by id and unchanged, their own labels: some are held."""
+    from holdfast.rows.ids import find_ids, normal_ids
+
+    if model.hierarchy_.naming is None or model.ids_ is None or dataset.ids is None:
+        return
+    place = find_ids(normal_ids(dataset.ids.to_numpy()[dataset.used]), model.ids_)
+    found = (place >= 0).nonzero()[0]
+    same = found[(model.rows_[place[found]] == dataset.rows[found]).all(axis=1)]
+    for k, predicted in labels.items():
+        predicted[same] = model.hierarchy_.cut(k)[place[same]]
+
+
+def predict_cuts(
+    hierarchy: "Hierarchy",
+    rows: "NDArray[np.float64]",
+    ks: tuple[int, ...],
+    progress: ProgressOption,
+) -> "dict[int, NDArray[np.int32]]":
+    """Label rows for each k, block by block."""
+    import numpy as np
+
+    found = {k: np.empty(rows.shape[0], dtype=np.int32) for k in ks}
+    what = f"labeling {rows.shape[0]:,} rows"
+    with Progress(progress, len(ks) * rows.shape[0], "rows", what) as shown:
+        for k, labels in found.items():
+            for first in range(0, rows.shape[0], _BLOCK_ROWS):
+                block = slice(first, first + _BLOCK_ROWS)
+                labels[block] = hierarchy.predict(rows[block], k)
+                shown.advance(labels[block].size)
+    return found
 
 
 def describe_cuts(
@@ -85,19 +189,6 @@ def describe_costs(
     costs = {k: estimate_cost(rows, hierarchy.cut(k), model.seed_, weight) for k in {1, *ks}}
     one = costs[1]
     return {k: {"cost": costs[k], "cost_of_one": costs[k] / one if one else None} for k in ks}
-
-
-def append_labels(table: "DataTable", labels: "pa.Table") -> "pa.Table":
-    """Put the columns of results beside all columns of the table, as they are written there."""
-    found = table.data if table.written is None else table.written
-    for name, column in zip(labels.column_names[1:], labels.columns[1:], strict=True):
-        if name in table.data.column_names:
-            raise InputError(
-                f"--append: {table.source} has a column {name!r} already. Rename it, or leave out "
-                "--append."
-            )
-        found = found.append_column(name, column)
-    return found
 
 
 def describe_profile(dataset: "Dataset", labels: Any, k: int) -> dict[str, Any]:
