@@ -25,14 +25,13 @@ from holdfast.grid import collect_cells, place_grid
 from holdfast.grid._kernels import count_merged
 from holdfast.grid.place import Extent, bounds_of
 from holdfast.hierarchy import Hierarchy, assemble_hierarchy, build_hierarchy
-from holdfast.hierarchy.locate import build_sparse_locator
-from holdfast.hierarchy.model import Locator
-from holdfast.hierarchy.replay import (
+from holdfast.hierarchy.locate import (
     DistanceLocator,
+    PlaneLocator,
     SplitLocator,
-    build_plane_locator,
-    build_split_locator,
+    build_sparse_locator,
 )
+from holdfast.hierarchy.model import Locator
 from holdfast.parameters import Settings
 from holdfast.rows.log import CellOrder, order_of
 from holdfast.tree import build_tree
@@ -178,7 +177,7 @@ def _cluster_by_medoids(X: Rows, weight: Weights, settings: Settings, keys: Keys
         locator = DistanceLocator(chosen.astype(np.int64), parent, X.shape[1], found.exponent)
     else:
         places = found.locations.rows[chosen]
-        locator = build_split_locator(places, parent, found.metric, found.exponent)
+        locator = SplitLocator(places, parent, found.metric, found.exponent)
     return _assemble(X, weight, found, center, parent, locator, settings)
 
 
@@ -198,7 +197,7 @@ def _cluster_by_means(
         locator = build_sparse_locator(planes, splits.parent, X.shape[1], metric, table.exponent)
     else:
         points, normals = np.ascontiguousarray(np.moveaxis(np.array(splits.planes), 1, 0))
-        locator = build_plane_locator(points, normals, splits.parent, metric, table.exponent)
+        locator = PlaneLocator(points, normals, splits.parent, metric, table.exponent)
     # Both units at once: one alone may overflow where their product does not.
     unit = math.frexp(table.weight_unit)[1] - 1
     with np.errstate(over="ignore"):

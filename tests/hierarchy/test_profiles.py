@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from holdfast.hierarchy.profiles import (
+from holdfast.hierarchy.explain import (
     Category,
     Fractions,
     Means,

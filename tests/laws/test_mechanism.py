@@ -34,8 +34,7 @@ from oracles.naive_tree import (
 from oracles.stages import plant
 from scipy import stats
 
-from holdfast._machine._kernels import uniform
-from holdfast._machine.hash import combine_arrays, purpose_key
+from holdfast._machine.hash import combine_arrays, purpose_key, uniform
 from holdfast.centers import choose_centers
 from holdfast.grid import Grid, collect_cells
 from holdfast.tree import build_tree

@@ -29,7 +29,7 @@ from notes import noting
 from holdfast import HierarchicalKMedian, Hierarchy
 from holdfast._machine import parallel
 from holdfast.centers import medoids
-from holdfast.hierarchy import replay
+from holdfast.hierarchy import locate
 from holdfast_paper.draws import normal, uniform
 
 over_configurations = pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
@@ -430,7 +430,7 @@ def test_one_model_predicts_the_same_in_eight_threads():
 def test_number_of_cores_changes_nothing(
     cores: int, monkeypatch: pytest.MonkeyPatch, digests_here: dict[str, str]
 ):
-    for module, name in ((parallel, "_WORTHWHILE"), (medoids, "_THREADED"), (replay, "_BLOCK")):
+    for module, name in ((parallel, "_WORTHWHILE"), (medoids, "_THREADED"), (locate, "_BLOCK")):
         monkeypatch.setattr(module, name, 7)  # so that a few rows are shared out as many are
     started = []
     start = _thread.start_new_thread

@@ -11,13 +11,13 @@ from oracles.instances import FAMILIES, make_instance
 from oracles.naive_tree import ROOT, exact_position, exact_shift, naive_tree, paths_of
 from oracles.stages import Planted, Splits, plant
 
+import holdfast.tree as tree_room
 from holdfast import HierarchicalKMedian
 from holdfast._machine.jit import read_only
-from holdfast.grid import Cells, Grid, sort
+from holdfast.grid import Cells, Grid, cells
 from holdfast.grid._kernels import DIMENSION_BITS
+from holdfast.grid.cells import z_order
 from holdfast.grid.place import DEPTH
-from holdfast.grid.sort import z_order
-from holdfast.tree import build
 from holdfast_paper.unshifted import UnshiftedKMedian
 
 ONES = (1 << 64) - 1
@@ -225,7 +225,7 @@ def made_words(n: int, d: int, kind: str) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["spread", "few", "outlier", "close"])
 @pytest.mark.parametrize(("n", "d"), [(7, 1), (700, 2), (4000, 1), (4000, 3), (2000, 40)])
 def test_sorting_is_stable_in_any_number_of_parts(monkeypatch, n, d, kind, parts):
-    monkeypatch.setattr(sort, "cut_rows", lambda n: [n * i // parts for i in range(parts + 1)])
+    monkeypatch.setattr(cells, "cut_rows", lambda n: [n * i // parts for i in range(parts + 1)])
     words = made_words(n, d, kind)
     keys = interleaved(words)
     assert z_order(words).tolist() == sorted(range(n), key=lambda row: (keys[row], row))
@@ -337,8 +337,8 @@ def test_ranges_linked_apart_are_the_same_tree(monkeypatch: pytest.MonkeyPatch):
         splits = rng.randint(0, 40, size=n - 1).astype(np.int32) << DIMENSION_BITS
         weight, found = rng.randint(1, 9, size=n).astype(np.float64), []
         for parts in (1, 2, 5):
-            monkeypatch.setattr(build, "cut_rows", lambda n, parts=parts: [0] * parts + [n])
-            nodes = np.zeros(2 * n - 1, dtype=build._NODE)
-            root = build._link_nodes(read_only(splits), weight, nodes)
+            monkeypatch.setattr(tree_room, "cut_rows", lambda n, parts=parts: [0] * parts + [n])
+            nodes = np.zeros(2 * n - 1, dtype=tree_room._NODE)
+            root = tree_room._link_nodes(read_only(splits), weight, nodes)
             found.append((root, nodes.tobytes()))
         assert found[1:] == found[:1] * 2

@@ -6,8 +6,8 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from holdfast._machine._kernels import portable_exp, portable_log
-from holdfast._machine._kernels import uniform as unit_of
+from holdfast._machine.hash import portable_exp, portable_log
+from holdfast._machine.hash import uniform as unit_of
 from holdfast.centers import _race_kernels
 from holdfast_paper.draws import scales, uniform
 

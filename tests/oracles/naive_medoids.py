@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from holdfast._machine._kernels import uniform
-from holdfast._machine.hash import combine_arrays, purpose_key
+from holdfast._machine.hash import combine_arrays, purpose_key, uniform
 
 METRICS = {"euclidean": "euclidean", "manhattan": "cityblock", "cosine": "cosine"}
 

@@ -103,6 +103,11 @@ def _load(stored: Any, counted: bool, signature: Any, context: Any) -> Any:
         return stored._load_overload(signature, context)
 
 
+def find_kernels(folder: Path) -> list[Path]:
+    """List the files with kernels."""
+    return sorted((*folder.glob("_machine/hash.py"), *folder.glob("*/*_kernels.py")))
+
+
 @cache
 def digest_kernels(folder: Path = Path(__file__).parents[1]) -> str:
     """Digest of all files with kernels: a cached kernel is valid only if none of them changed.
@@ -110,7 +115,7 @@ def digest_kernels(folder: Path = Path(__file__).parents[1]) -> str:
     numba itself looks at the file of a kernel, not at those of the kernels that it calls.
     """
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for path in sorted(folder.glob("*/*_kernels.py")):
+    for path in find_kernels(folder):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

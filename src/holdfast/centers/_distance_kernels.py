@@ -1,13 +1,14 @@
-"""Distances with a fixed order of summation, gains of candidates, and replay of nested splits."""
+"""Distances with a fixed order of summation, gains of candidates, replay of splits, nearest means."""
 
 import math
 
 import numpy as np
 
-from holdfast._machine._kernels import combine, portable_log, uniform
+from holdfast._machine.hash import combine, portable_log, uniform
 from holdfast._machine.jit import inner_kernel, kernel, writing_kernel
 
-__all__ = ["assign_between", "assign_rows", "draw_candidate", "score_candidates", "split_members"]
+__all__ = ["assign_between", "assign_rows", "distance_from", "draw_candidate", "nearest_leaves"]
+__all__ += ["scale_distances", "score_candidates", "split_members", "unit_rows"]
 
 EUCLIDEAN, MANHATTAN, COSINE, PRECOMPUTED = 0, 1, 2, 3
 ROUNDING = 2.0**-40  # relative differences below this are treated as rounding errors
@@ -237,3 +238,50 @@ def unit_rows(rows):
         for j in range(rows.shape[1]):
             scaled[i, j] = rows[i, j] / most / math.sqrt(total) if most > 0.0 else 0.0
     return scaled
+
+
+@inner_kernel
+def distance_from(rows, i, factor, points, c, spherical):
+    """Distance from a row to a point, column by column; half its square for the cosine distance."""
+    total = 0.0
+    for j in range(rows.shape[1]):
+        difference = rows[i, j] * factor - points[c, j]
+        total += difference * difference
+    return 0.5 * total if spherical else math.sqrt(total)
+
+
+@inner_kernel
+def scale_distances(rows, i, factor, columns, scale, spherical, near):
+    """Distances from a row to all points, each times its scale; the same bits as one by one.
+
+    `columns` has the points column by column, so that a column is added for all points at once.
+    """
+    for c in range(near.size):
+        near[c] = 0.0
+    for j in range(columns.shape[0]):
+        value = rows[i, j] * factor
+        for c in range(near.size):
+            difference = value - columns[j, c]
+            near[c] += difference * difference
+    if spherical:
+        for c in range(near.size):
+            near[c] = 0.5 * near[c] * scale[c]
+    else:
+        for c in range(near.size):
+            near[c] = math.sqrt(near[c]) * scale[c]
+
+
+@kernel
+def nearest_leaves(rows, factor, path, columns, scale, label, spherical, out):
+    """Label of the leaf with the smallest sum over its path of distance times ``scale[c]``."""
+    near = np.empty(columns.shape[1])
+    for i in range(rows.shape[0]):
+        scale_distances(rows, i, factor, columns, scale, spherical, near)
+        least, winner = math.inf, 0
+        for q in range(path.shape[0]):
+            score = 0.0
+            for level in range(path.shape[1]):
+                score += near[path[q, level]]
+            if score < least:
+                least, winner = score, q
+        out[i] = label[winner]

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from holdfast._machine._kernels import combine, portable_exp, portable_log, uniform
+from holdfast._machine.hash import combine, portable_exp, portable_log, uniform
 from holdfast._machine.jit import inlined_kernel, inner_kernel, prefetch, writing_kernel
 from holdfast.centers._cover_kernels import (
     COVERED,

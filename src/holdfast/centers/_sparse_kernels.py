@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from holdfast._machine._kernels import combine
+from holdfast._machine.hash import combine
 from holdfast._machine.jit import inner_kernel, writing_kernel
 from holdfast.centers._distance_kernels import COSINE, EUCLIDEAN, MANHATTAN, in_units
 from holdfast.centers._member_kernels import COST_UNIT, HALF, LOW

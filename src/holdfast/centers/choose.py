@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine._kernels import portable_log
-from holdfast._machine.hash import purpose_key
+from holdfast._machine.hash import portable_log, purpose_key
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import cut_rows, share_parts, share_rows
 from holdfast.centers._cover_kernels import (
@@ -28,7 +27,7 @@ from holdfast.centers._race_kernels import (
     largest_gains,
     run_rounds,
 )
-from holdfast.grid.sort import z_order
+from holdfast.grid.cells import z_order
 from holdfast.tree import Tree
 from holdfast.tree._kernels import sum_up
 

@@ -200,7 +200,7 @@ def describe_profile(dataset: "Dataset", labels: Any, k: int) -> dict[str, Any]:
     import numpy as np
 
     from holdfast.estimator.explaining import columns_of
-    from holdfast.hierarchy.profiles import Fractions, Means, group_columns
+    from holdfast.hierarchy.explain import Fractions, Means, group_columns
 
     columns = columns_of(dataset.preparation)
     numbers, categories = group_columns(columns, dataset.values)
@@ -317,7 +317,7 @@ def _show_mean(mean: float, is_date: bool) -> str:
 
 
 def _most_frequent(levels: dict[str, list[float]], cluster: int) -> str:
-    from holdfast.hierarchy.profiles import rank_levels
+    from holdfast.hierarchy.explain import rank_levels
     from holdfast.tables.errors import show_name
 
     names, fractions = list(levels), [fraction[cluster] for fraction in levels.values()]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from holdfast._machine.jit import kernel
-from holdfast.hierarchy._kernels import distance_from, scale_distances
+from holdfast.centers._distance_kernels import distance_from, scale_distances
 
 __all__ = [
     "choose_leaves",

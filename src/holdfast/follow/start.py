@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.parallel import share_parts
+from holdfast.centers._distance_kernels import nearest_leaves
 from holdfast.centers.keyed_table import Table
 from holdfast.follow.ideas import Ideas, split_leaf
 from holdfast.follow.match import group_staying
@@ -25,7 +26,6 @@ from holdfast.follow.state import (
     solve_as,
 )
 from holdfast.follow.structure import TRIAL, Wishes, latent_fall
-from holdfast.hierarchy._kernels import nearest_leaves
 
 __all__ = ["latent_gains", "place_rows", "start_from"]
 

@@ -1,14 +1,15 @@
-"""Doubles -> exact fixed-point words; sorted rows -> leaves."""
+"""Doubles -> exact fixed-point words; sorted rows -> leaves; rows -> the labeled cell they are in."""
 
 import numpy as np
 
-from holdfast._machine._kernels import combine
+from holdfast._machine.hash import combine
 from holdfast._machine.jit import inlined_kernel, inner_kernel, kernel, prefetch, writing_kernel
 
 __all__ = [
     "column_bounds",
     "content_keys",
     "count_merged",
+    "find_cells",
     "first_difference",
     "gather_leaves",
     "highest_bit",
@@ -208,3 +209,35 @@ def undivided_keys(rows, scale, key, keys):
         for j in range(rows.shape[1]):
             value = np.float64(rows[i, j] * scale[j] + 0.0)  # -0.0 becomes 0.0
             keys[i] = combine(keys[i], (value.view(np.uint64) + half) & kept)
+
+
+@kernel
+def find_cells(rows, coordinates, order, cell, parent):
+    """Finest labeled cell of each row.
+
+    `coordinates` are the coordinates of the centers in Z-order, `order` their numbers. The center
+    with the longest common prefix is a neighbor of the row in that order. The answer is the finest
+    cell of this center that contains the row.
+    """
+    label = np.empty(rows.shape[0], np.int32)
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        low, high = 0, order.size
+        while low < high:
+            middle = (low + high) // 2
+            if precedes(coordinates[middle], row):
+                low = middle + 1
+            else:
+                high = middle
+        near = low if low < order.size else low - 1
+        differ, _ = first_difference(row, coordinates[near])
+        if near > 0:
+            other, _ = first_difference(row, coordinates[near - 1])
+            if other < differ and other < (other ^ differ):
+                near, differ = near - 1, other
+        bit = -1 if differ == np.uint64(0) else highest_bit(differ)
+        t = order[near]
+        while cell[t] <= bit:
+            t = parent[t]
+        label[i] = t
+    return label

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine._kernels import portable_exp, uniform
-from holdfast._machine.hash import combine_arrays, purpose_key
+from holdfast._machine.hash import combine_arrays, portable_exp, purpose_key, uniform
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import share_rows
 from holdfast.grid._kernels import column_bounds, shifted_words

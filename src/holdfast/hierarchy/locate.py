@@ -1,8 +1,13 @@
-"""Labels of new rows: by the cells of the tree, by the nearest means, by the planes of sparse rows."""
+"""Labels of new rows: by the cells of the tree, the nearest means, or a replay of the nested splits.
+
+A replay moves a row to a new center if that center is closer. Splits between means are planes. Early
+files store them as pairs of points that are not rows; `rivals` has the points that rows stay with.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,21 +15,43 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import share_parts, share_rows
+from holdfast._machine.parallel import share_parts
 from holdfast.centers import CenterSequence
-from holdfast.centers._distance_kernels import COSINE, unit_rows
+from holdfast.centers._distance_kernels import (
+    COSINE,
+    assign_between,
+    assign_rows,
+    nearest_leaves,
+    unit_rows,
+)
+from holdfast.centers._member_kernels import locate_by_planes
 from holdfast.centers.choose import ancestors_among
 from holdfast.centers.keyed_table import as_csr, unit_sparse
+from holdfast.centers.medoids import METRICS, prepare_rows
 from holdfast.grid import Cells, Grid
-from holdfast.hierarchy._kernels import find_cells, nearest_leaves
+from holdfast.grid._kernels import find_cells
 
 if TYPE_CHECKING:  # imported only for sparse rows
     from holdfast.centers.sparse_proposals import SparsePlane
 
-__all__ = ["CellLocator", "MeansLocator", "SparsePlaneLocator", "build_locator"]
-__all__ += ["build_sparse_locator"]
+__all__ = ["CellLocator", "DistanceLocator", "MeansLocator", "PlaneLocator", "SparsePlaneLocator"]
+__all__ += ["SplitLocator", "SplitPlane", "build_cell_locator", "build_sparse_locator"]
 
 _BLOCK = 1 << 14  # rows that a thread processes at a time
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+
+def _cut_blocks(n_rows: int) -> list[slice]:
+    return [slice(start, start + _BLOCK) for start in range(0, n_rows, _BLOCK)]
+
+
+def _label_blocks(n_rows: int, work: Callable[[slice, Labels], object]) -> Labels:
+    """Let `work` fill in the labels of blocks of rows, in threads."""
+    label, blocks = np.empty(n_rows, dtype=np.int32), _cut_blocks(n_rows)
+    share_parts(len(blocks), lambda b: work(blocks[b], label[blocks[b]]))
+    return label
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +72,9 @@ class CellLocator:
 
     grid: Grid
     coordinates: NDArray[np.uint64]
-    order: NDArray[np.int32]
+    order: Labels
     cell: NDArray[np.uint8]
-    parent: NDArray[np.int32]
+    parent: Labels
 
     @property
     def n_features(self) -> int:
@@ -60,28 +87,22 @@ class CellLocator:
         order, coordinates = self.order[kept], self.coordinates[kept]
         return CellLocator(self.grid, coordinates, order, self.cell[:k], self.parent[:k])
 
-    def contains(self, X: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def contains(self, X: Floats) -> NDArray[np.bool_]:
         """Whether each row lies in any cell."""
         return self.grid.locate_any(X)[1]
 
-    def finest(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
+    def finest(self, X: Floats) -> Labels:
         """Find the last center whose cell contains each row; 0 outside all cells."""
         coordinates, inside = self.grid.locate_any(X)
         label = np.zeros(X.shape[0], dtype=np.int32)
-        rows = coordinates[inside]
-        found = np.empty(rows.shape[0], dtype=np.int32)
-
-        def find(part: slice) -> None:
-            found[part] = find_cells(
-                rows[part], self.coordinates, self.order, self.cell, self.parent
-            )
-
-        share_rows(rows.shape[0], find)
-        label[inside] = found
+        rows, known = coordinates[inside], (self.coordinates, self.order, self.cell, self.parent)
+        label[inside] = _label_blocks(
+            rows.shape[0], lambda some, found: np.copyto(found, find_cells(rows[some], *known))
+        )
         return label
 
 
-def build_locator(centers: CenterSequence, cells: Cells, grid: Grid) -> CellLocator:
+def build_cell_locator(centers: CenterSequence, cells: Cells, grid: Grid) -> CellLocator:
     """Sort the centers in Z-order, which is the order of the leaves."""
     if centers.leaf.size == cells.start.size - 1:
         order = np.empty_like(centers.leaf)
@@ -115,11 +136,11 @@ class MeansLocator:
         Rows are multiplied by ``2**exponent``.
     """
 
-    points: NDArray[np.float64]
-    path: NDArray[np.int32]
-    scale: NDArray[np.float64]
-    label: NDArray[np.int32]
-    parent: NDArray[np.int32]
+    points: Floats
+    path: Labels
+    scale: Floats
+    label: Labels
+    parent: Labels
     metric: int
     exponent: int
 
@@ -133,20 +154,216 @@ class MeansLocator:
         ancestors = ancestors_among(self.parent, k)
         return replace(self, label=ancestors[self.label], parent=self.parent[:k])
 
-    def finest(self, X: NDArray[np.floating]) -> NDArray[np.int32]:
+    def finest(self, X: NDArray[np.floating]) -> Labels:
         """Find the label of the leaf with the smallest score for each row."""
         rows = read_only(unit_rows(X) if self.metric == COSINE else X)
-        found = np.empty(rows.shape[0], dtype=np.int32)
-        blocks = [slice(start, start + _BLOCK) for start in range(0, rows.shape[0], _BLOCK)]
         factor, columns = math.ldexp(1.0, self.exponent), np.ascontiguousarray(self.points.T)
-        share_parts(
-            len(blocks),
-            lambda b: nearest_leaves(
-                rows[blocks[b]], factor, self.path, columns, self.scale, self.label,
-                self.metric == COSINE, found[blocks[b]],
+        return _label_blocks(
+            rows.shape[0],
+            lambda some, label: nearest_leaves(
+                rows[some], factor, self.path, columns, self.scale, self.label,
+                self.metric == COSINE, label,
             ),
         )  # fmt: skip
-        return found
+
+
+@dataclass(frozen=True, eq=False)
+class SplitPlane:
+    """A split that a row passes, as a plane in the units of the row.
+
+    Attributes
+    ----------
+    split : int
+        The cluster that was split off; the row moves into it on the far side of the plane.
+    row, point, normal : ndarray of shape (n_features,), dtype float64
+        The row (of length 1 for the cosine distance), a point of the plane, and the direction to
+        its far side.
+    """
+
+    split: int
+    row: Floats
+    point: Floats
+    normal: Floats
+
+
+class _NestedSplits:
+    """Splits sorted by the cluster that they split."""
+
+    parent: Labels
+
+    @cached_property
+    def _splits(self) -> tuple[Labels, Labels]:
+        """Where the children of each cluster begin, and the children in the order of the splits."""
+        children = np.argsort(self.parent[1:], kind="stable").astype(np.int32) + np.int32(1)
+        counts = np.bincount(self.parent[1:], minlength=self.parent.size)
+        return np.concatenate(([0], np.cumsum(counts))).astype(np.int32), children
+
+
+@dataclass(frozen=True, eq=False)
+class SplitLocator(_NestedSplits):
+    """The centers of a hierarchy and their splits, which can be replayed for any row.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (n_centers, n_features), dtype float64
+        In the units of `prepare`.
+    parent : ndarray of shape (n_centers,), dtype int32
+        The cluster that each center splits; -1 for the first.
+    metric : int
+    exponent : int
+        Rows are multiplied by ``2**-exponent`` (not for the cosine distance).
+    rivals : ndarray of shape (n_centers, n_features), dtype float64, or None
+        Only from early files of means: a row moves into cluster t if it is closer to
+        ``centers[t]``, which is then a mean, than to ``rivals[t]``. If None, the row moves if it is
+        closer than to the center of its cluster.
+    """
+
+    centers: Floats
+    parent: Labels
+    metric: int
+    exponent: int
+    rivals: Floats | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of a row."""
+        return int(self.centers.shape[1])
+
+    def first(self, k: int) -> "SplitLocator":
+        """Keep the first k centers: the locator of a hierarchy that stops there."""
+        rivals = None if self.rivals is None else self.rivals[:k]
+        return replace(self, centers=self.centers[:k], parent=self.parent[:k], rivals=rivals)
+
+    def finest(self, X: Floats) -> Labels:
+        """Find the last cluster that each row moves to."""
+        rows = prepare_rows(X, self.metric, self.exponent)
+        return self.replay(rows, np.ones(rows.shape[0]))[0]
+
+    def boundaries(self, row: Floats, n_clusters: int) -> list[SplitPlane]:
+        """List the splits that a row passes until ``cut(n_clusters)``, as planes."""
+        if METRICS[self.metric] == "manhattan":
+            raise ValueError(
+                "Boundaries between clusters are not planes under the Manhattan distance, so a "
+                "single row cannot be explained."
+            )
+        unit = 1.0 if self.metric == COSINE else math.ldexp(1.0, self.exponent)
+
+        def plane(cluster: int, t: int) -> tuple[Floats, Floats]:
+            far = self.centers[t]
+            near = self.centers[cluster] if self.rivals is None else self.rivals[t]
+            return (near + far) / 2.0 * unit, (far - near) * unit
+
+        return _pass_splits(self, row, n_clusters, plane)
+
+    def replay(self, rows: Floats, weight: Floats) -> tuple[Labels, Floats]:
+        """Labels of prepared rows, and the nested cost after each center.
+
+        The cost after k centers is the final cost of the rows plus what later splits save. Distances
+        are rounded to 2^-61 of the largest possible one, so their sums are exact. A split between
+        means lowers the sum of squares but may raise the sum of distances; then the lower cost
+        before it is kept.
+        """
+        n, k = rows.shape[0], self.centers.shape[0]
+        # Prepared coordinates are at most 1, so distances are at most twice the dimension.
+        exponent = (2 * rows.shape[1]).bit_length() - 62
+        label = np.empty(n, dtype=np.int32)
+        blocks = _cut_blocks(n)
+        sums = np.zeros((len(blocks), 2 * k + 1, 2), dtype=np.uint64)
+        unit = math.ldexp(1.0, exponent)
+
+        def work(b: int) -> None:
+            part, share = rows[blocks[b]], weight[blocks[b]]
+            out = unit, label[blocks[b]], sums[b]
+            if self.rivals is None:
+                assign_rows(part, share, self.centers, *self._splits, self.metric, *out)
+            else:
+                assign_between(part, share, self.centers, self.rivals, *self._splits, *out)
+
+        share_parts(len(blocks), work)
+        words = sums.astype(object).sum(axis=0)
+        totals = words[:, 0] + words[:, 1] * (1 << 64)
+        saved = totals[:k] - totals[k : 2 * k]
+        units = np.cumsum(np.concatenate((totals[-1:], saved[:0:-1])))[::-1]
+        costs = np.ldexp(units.astype(np.float64), exponent)
+        return label, np.minimum.accumulate(costs)
+
+
+@dataclass(frozen=True, eq=False)
+class PlaneLocator(_NestedSplits):
+    """The planes that split clusters, replayed for any row with the arithmetic of the fit.
+
+    Attributes
+    ----------
+    points, normals : ndarray of shape (n_centers, n_features), dtype float64
+        A row x moves into cluster t if the inner product of ``x - points[t]`` and ``normals[t]`` is
+        positive. Entry 0 is not used.
+    parent : ndarray of shape (n_centers,), dtype int32
+        The cluster that each center splits; -1 for the first.
+    metric : int
+        For the cosine distance, rows are scaled to length 1.
+    exponent : int
+        Rows are multiplied by ``2**exponent``.
+    """
+
+    points: Floats
+    normals: Floats
+    parent: Labels
+    metric: int
+    exponent: int
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of a row."""
+        return int(self.points.shape[1])
+
+    def first(self, k: int) -> "PlaneLocator":
+        """Keep the first k centers: the locator of a hierarchy that stops there."""
+        points, normals = self.points[:k], self.normals[:k]
+        return replace(self, points=points, normals=normals, parent=self.parent[:k])
+
+    def finest(self, X: NDArray[np.floating]) -> Labels:
+        """Find the last cluster that each row moves to."""
+        rows = read_only(unit_rows(X) if self.metric == COSINE else X)
+        factor, splits = math.ldexp(1.0, self.exponent), (self.points, self.normals, *self._splits)
+        return _label_blocks(
+            rows.shape[0],
+            lambda some, label: locate_by_planes(
+                rows[some], factor, *splits, np.empty(rows.shape[1]), label
+            ),
+        )
+
+    def boundaries(self, row: Floats, n_clusters: int) -> list[SplitPlane]:
+        """List the splits that a row passes until ``cut(n_clusters)``, as planes."""
+        unit = math.ldexp(1.0, -self.exponent)
+        return _pass_splits(
+            self, row, n_clusters, lambda _, t: (self.points[t] * unit, self.normals[t])
+        )
+
+
+def _pass_splits(
+    locator: SplitLocator | PlaneLocator,
+    row: Floats,
+    n_clusters: int,
+    plane: Callable[[int, int], tuple[Floats, Floats]],
+) -> list[SplitPlane]:
+    """Follow a row from cluster to cluster; list every plane that it is compared with."""
+    x = unit_rows(row[None, :])[0] if locator.metric == COSINE else row
+    finest = int(locator.finest(row[None, :])[0])
+    path = {finest}  # the clusters that the row moves through
+    while locator.parent[finest] >= 0:
+        finest = int(locator.parent[finest])
+        path.add(finest)
+    first_child, children = locator._splits
+    passed, cluster, c = [], 0, int(first_child[0])
+    while c < first_child[cluster + 1]:
+        t = int(children[c])
+        c += 1
+        if t >= n_clusters:
+            continue
+        passed.append(SplitPlane(t, x, *plane(cluster, t)))
+        if t in path:
+            cluster, c = t, int(first_child[t])
+    return passed
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +384,8 @@ class SparsePlaneLocator:
     """
 
     normals: csr_array
-    offsets: NDArray[np.float64]
-    parent: NDArray[np.int32]
+    offsets: Floats
+    parent: Labels
     metric: int
     exponent: int
     sparse: ClassVar[bool] = True  # takes sparse rows as they are
@@ -183,19 +400,15 @@ class SparsePlaneLocator:
         kept = self.normals[:k], self.offsets[:k], self.parent[:k]
         return SparsePlaneLocator(*kept, self.metric, self.exponent)
 
-    def finest(self, X: Any) -> NDArray[np.int32]:
+    def finest(self, X: Any) -> Labels:
         """Find the last cluster that each row moves to; dense rows are made sparse."""
         rows = as_csr(X)
         rows = unit_sparse(rows) if self.metric == COSINE else rows
-        label = np.empty(rows.shape[0], dtype=np.int32)
-        starts = range(0, rows.shape[0], _BLOCK)
-        share_parts(
-            len(starts),
-            lambda b: self._replay(rows, starts[b], label[starts[b] : starts[b] + _BLOCK]),
+        return _label_blocks(
+            rows.shape[0], lambda some, label: self._replay(rows, some.start, label)
         )
-        return label
 
-    def _replay(self, rows: csr_array, start: int, label: NDArray[np.int32]) -> None:
+    def _replay(self, rows: csr_array, start: int, label: Labels) -> None:
         """Label some rows: each split takes its members out of those of its parent."""
         from holdfast.centers._sparse_kernels import sides_of_rows
 
@@ -223,7 +436,7 @@ class SparsePlaneLocator:
 
 def build_sparse_locator(
     planes: "Sequence[SparsePlane]",
-    parent: NDArray[np.int32],
+    parent: Labels,
     n_features: int,
     metric: int,
     exponent: int,
@@ -235,3 +448,70 @@ def build_sparse_locator(
     normals = csr_array((values, columns, starts), shape=(len(planes), n_features))
     offsets = np.array([plane.offset for plane in planes])
     return SparsePlaneLocator(normals, offsets, parent, metric, exponent)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceLocator:
+    """The splits of a hierarchy of precomputed distances.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_centers,), dtype int64
+        The column of each center: rows of the fit and columns have the same order.
+    parent : ndarray of shape (n_centers,), dtype int32
+        The cluster that each center splits; -1 for the first.
+    n_features : int
+        Number of rows of the fit.
+    exponent : int
+        Distances are multiplied by ``2**-exponent``.
+    """
+
+    columns: NDArray[np.int64]
+    parent: Labels
+    n_features: int
+    exponent: int
+
+    def first(self, k: int) -> "DistanceLocator":
+        """Keep the first k centers: the locator of a hierarchy that stops there."""
+        return replace(self, columns=self.columns[:k], parent=self.parent[:k])
+
+    def among(self, numbers: NDArray[np.int64], n_features: int) -> "DistanceLocator":
+        """Do the same where the rows of the fit have these numbers among more rows."""
+        return replace(self, columns=numbers[self.columns], n_features=n_features)
+
+    def finest(self, X: Floats) -> Labels:
+        """Find the last cluster that each row moves to."""
+        return self._move(np.ldexp(X[:, self.columns], -self.exponent))[0]
+
+    def replay(self, rows: Floats, weight: Floats) -> tuple[Labels, Floats]:
+        """Labels of prepared rows, and the nested cost after each center, as in `SplitLocator`."""
+        label, moves = self._move(rows[:, self.columns])
+        k, count = self.parent.size, weight.astype(np.int64).astype(object)
+        units = _to_units(rows[np.arange(label.size), self.columns[label]])
+        totals = [int((count * units).sum()), *(0 for _ in range(k - 1))]
+        for t, (moved, before, after) in enumerate(moves, start=1):
+            totals[t] = int((count[moved] * (_to_units(before) - _to_units(after))).sum())
+        costs = np.cumsum(np.array([totals[0], *totals[:0:-1]], dtype=object))[::-1]
+        return label, np.ldexp(costs.astype(np.float64), -61)
+
+    def _move(self, distances: Floats) -> tuple[Labels, list[Any]]:
+        """Labels; and for each split the rows that move, their distances before and after."""
+        members = [np.arange(distances.shape[0])]
+        moves: list[Any] = []
+        for t in range(1, self.parent.size):
+            here, p = members[self.parent[t]], self.parent[t]
+            before, after = distances[here, p], distances[here, t]
+            moved = after < before
+            moves.append((here[moved], before[moved], after[moved]))
+            members.append(here[moved])
+            members[p] = here[~moved]
+        label = np.empty(distances.shape[0], dtype=np.int32)
+        for t, rows in enumerate(members):
+            label[rows] = t
+        return label, moves
+
+
+def _to_units(distance: Floats) -> NDArray[Any]:
+    """Distances of at most 1 in units of 2^-61, as integers; at least one unit if not 0."""
+    units = np.floor(np.ldexp(distance, 61) + 0.5)
+    return np.where(distance > 0.0, np.maximum(units, 1.0), 0.0).astype(np.int64).astype(object)

@@ -16,8 +16,8 @@ from holdfast.centers import CenterSequence
 from holdfast.centers.choose import ancestors_among
 from holdfast.centers.keyed_table import as_csr
 from holdfast.grid import Cells, Grid
-from holdfast.hierarchy._kernels import merge_rows
-from holdfast.hierarchy.locate import build_locator
+from holdfast.hierarchy.locate import build_cell_locator
+from holdfast.tree._kernels import merge_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -344,7 +344,7 @@ def build_hierarchy(
         centers.parent,
         centers.cost,
         finest,
-        build_locator(centers, cells, grid),
+        build_cell_locator(centers, cells, grid),
         cells.order,
         cells.start,
         max_centers,

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from holdfast._machine.progress import Progress, ProgressOption
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
-from holdfast.hierarchy.profiles import label_level
+from holdfast.hierarchy.explain import label_level
 from holdfast.hierarchy.rules import Column
 from holdfast.report.choosing import choose_epsilon, choose_k, count_epsilon_fits
 from holdfast.report.inputs import Inputs, check_inputs

@@ -14,7 +14,7 @@ from holdfast._machine.progress import ProgressOption
 from holdfast.clusterers import METHODS, Clusterer, as_clusterer
 from holdfast.clusterers.data import check_rows
 from holdfast.estimator import HierarchicalKMedian
-from holdfast.hierarchy.profiles import Category, group_columns
+from holdfast.hierarchy.explain import Category, group_columns
 from holdfast.hierarchy.rules import Column
 from holdfast.parameters import check_integer
 from holdfast.stability.plan import Delete

@@ -21,7 +21,7 @@ from holdfast.clusterers.adapt import Rows as AnyRows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.cost import cost_sample, k_median_cost
-from holdfast.hierarchy.profiles import OTHER, Category, Fractions, Means, rank_levels
+from holdfast.hierarchy.explain import OTHER, Category, Fractions, Means, rank_levels
 from holdfast.hierarchy.rules import Rule, find_rules
 from holdfast.report.inputs import Inputs
 from holdfast.report.page import list_numbers, round_number

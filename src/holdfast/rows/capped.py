@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
+from holdfast.grid.cells import z_order
 from holdfast.grid.place import Extent, Grid, place_grid
-from holdfast.grid.sort import z_order
 from holdfast.rows._kernels import common_bits, group_cells, merge_cells
 from holdfast.rows.sketch import MAX_WEIGHT, Sketch
 

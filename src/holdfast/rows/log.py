@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
 from holdfast.grid import Cells, Grid
-from holdfast.grid.cells import cells_in_order
+from holdfast.grid.cells import cells_in_order, z_order
 from holdfast.grid.place import DEPTH, Extent
-from holdfast.grid.sort import z_order
 from holdfast.rows._kernels import change_order, search_order
 from holdfast.rows.sketch import (
     MAX_WEIGHT,

@@ -10,8 +10,7 @@ from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import share_rows
 from holdfast.grid._kernels import content_keys
-from holdfast.grid.cells import row_keys
-from holdfast.grid.sort import z_order
+from holdfast.grid.cells import row_keys, z_order
 from holdfast.rows._kernels import find_rows, group_rows, merge_rows, order_ties, scan_rows
 
 __all__ = ["MAX_WEIGHT", "Sketch", "count_rows", "fingerprint_rows", "name_missing"]

@@ -11,15 +11,15 @@ from scipy.sparse import csr_array, issparse
 from holdfast._machine.jit import read_only
 from holdfast.centers.medoids import METRICS
 from holdfast.grid.place import BLOCKS, ROOT_EXPONENTS, Grid
-from holdfast.hierarchy.locate import CellLocator, MeansLocator, SparsePlaneLocator
-from holdfast.hierarchy.model import Hierarchy, Locator, Naming
-from holdfast.hierarchy.replay import (
+from holdfast.hierarchy.locate import (
+    CellLocator,
     DistanceLocator,
+    MeansLocator,
     PlaneLocator,
+    SparsePlaneLocator,
     SplitLocator,
-    build_plane_locator,
-    build_split_locator,
 )
+from holdfast.hierarchy.model import Hierarchy, Locator, Naming
 
 _ALL_SPACE = 64
 _EXPONENTS = range(-1100, 1101)  # a little more than float64 needs
@@ -246,7 +246,7 @@ def _splits_from(
         rivals = _take(arrays, "splits.rivals", np.float64, 2)
         _require(rivals.shape == centers.shape, "its tables of points have different shapes")
         _require((np.abs(rivals) <= 1.0).all(), "a point is not within [-1, 1]")
-    return build_split_locator(centers, parent[:n], *_metric_from(metadata), rivals)
+    return SplitLocator(centers, parent[:n], *_metric_from(metadata), rivals)
 
 
 def _planes_from(
@@ -259,7 +259,7 @@ def _planes_from(
     _require(normals.shape == points.shape, "its tables of planes have different shapes")
     finite = np.isfinite(points).all() and (np.abs(normals) <= 1.0).all()
     _require(finite, "a plane has no place or no direction")
-    return build_plane_locator(points, normals, parent[:n], *_metric_from(metadata))
+    return PlaneLocator(points, normals, parent[:n], *_metric_from(metadata))
 
 
 def _sparse_planes_from(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine._kernels import log_each
+from holdfast._machine.hash import log_each
 from holdfast.tables.errors import TableError, count, show_name
 from holdfast.tables.preparation import Input, Preparation
 from holdfast.tables.read import DataTable

@@ -1,9 +1,12 @@
-"""Sorted leaves -> compressed binary trie, in one pass with a stack for each range of leaves."""
+"""Sorted leaves -> compressed binary trie, in one pass with a stack for each range of leaves.
+
+Also the linkage matrix of SciPy, the tree that others read.
+"""
 
 import numpy as np
 
-from holdfast._machine._kernels import combine
-from holdfast._machine.jit import inner_kernel, writing_kernel
+from holdfast._machine.hash import combine
+from holdfast._machine.jit import inner_kernel, kernel, writing_kernel
 from holdfast.grid._kernels import DIMENSION_BITS, shifted_word
 from holdfast.grid.place import DEPTH
 
@@ -14,6 +17,7 @@ __all__ = [
     "link_ranges",
     "link_roots",
     "list_closing",
+    "merge_rows",
     "own_distance",
     "sum_up",
 ]
@@ -165,3 +169,34 @@ def branch_keys(source, splits, place, keys):
     """Fill `keys` with the key of every inner node."""
     for i in range(keys.size):
         keys[i] = branch_key_at(i, source, splits, place)
+
+
+@kernel
+def merge_rows(finest, center_row, parent, costs):
+    """Linkage matrix: rows join the center of their finest cluster, then splits are reversed."""
+    n = finest.size
+    n_centers = center_row.size
+    merges = np.empty((n - 1, 4), np.float64)
+    name = np.empty(n_centers, np.int64)
+    size = np.ones(n_centers, np.int64)
+    for t in range(n_centers):
+        name[t] = center_row[t]
+    done = 0
+    for step in range(n + n_centers - 1):
+        if step < n:
+            into, height = np.int64(finest[step]), 0.0
+            if center_row[into] == step:
+                continue
+            other, joining = np.int64(step), 1
+        else:
+            t = n_centers - 1 - (step - n)
+            into, height = np.int64(parent[t]), costs[t - 1]
+            other, joining = name[t], size[t]
+        merges[done, 0] = min(name[into], other)
+        merges[done, 1] = max(name[into], other)
+        merges[done, 2] = height
+        size[into] += joining
+        merges[done, 3] = size[into]
+        name[into] = n + done
+        done += 1
+    return merges
