@@ -20,6 +20,15 @@ class FakeHierarchy:
     lasting: dict[int, np.ndarray]
     costs: np.ndarray
 
+    @property
+    def parent(self) -> np.ndarray:
+        """Each finest label that the coarsest level does not have splits off within that level."""
+        k, last = min(self.labels), max(self.labels)
+        parent = np.minimum(np.arange(-1, last - 1), 0)
+        for t in range(k, last):
+            parent[t] = self.labels[k][np.argmax(self.labels[last] == t)]
+        return parent.astype(np.int32)
+
     def cut(self, k: int) -> np.ndarray:
         return self.labels[k]
 
@@ -43,7 +52,9 @@ class FakeModel:
         self.feature_names_in_ = np.array(["spend", "visits"], dtype=object)
         self._names = names
         lasting = {k: np.unique(found) for k, found in names.items()}
-        labels = {k: np.searchsorted(lasting[k], found) for k, found in names.items()}
+        labels = {
+            k: np.searchsorted(lasting[k], found).astype(np.int32) for k, found in names.items()
+        }
         costs = np.linspace(10.0, 1.0, self.n_clusters)
         self.hierarchy_ = FakeHierarchy(labels, lasting, costs)
         self.held_ = np.zeros(len(rows), dtype=bool)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from lineage.weeks import follow_weeks, make_weeks
+from scipy.spatial.distance import cdist
 
 from holdfast import HierarchicalKMedian, Lineage
 
@@ -139,3 +140,23 @@ def test_rows_of_weight_zero_have_no_history(tmp_path):
     np.testing.assert_array_equal(release.ids, ids[weight > 0.0])
     assert release.clusters["size"].sum() == np.count_nonzero(weight)
     assert lineage[-1].model().labels_.size == 80
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+def test_clusters_are_measured_with_the_weights_and_the_distance_of_the_model(tmp_path, metric):
+    """Oracle: SciPy's distances of the rows of each cluster to their weighted mean."""
+    rng = np.random.default_rng(3)
+    rows, weight = rng.integers(1, 90, size=(80, 3)) / 8.0, rng.integers(0, 9, size=80) / 4.0
+    method = "medoids" if metric == "manhattan" else "means"
+    model = HierarchicalKMedian(5, metric=metric, method=method).fit(rows, sample_weight=weight)
+    release = Lineage(tmp_path / "one").append(model, levels=(2, 5))
+    name = "cityblock" if metric == "manhattan" else metric
+    for i, cluster in enumerate(release.clusters):
+        own = (model.hierarchy_.cut(cluster["level"]) == cluster["name"]) & (weight > 0.0)
+        mean = np.average(rows[own], axis=0, weights=weight[own])
+        cost = weight[own] @ cdist(rows[own], mean[None], name)[:, 0]
+        np.testing.assert_allclose(release.centers[i], mean, rtol=1e-12)
+        np.testing.assert_allclose(cluster["cost"], cost, rtol=1e-9)
+        assert cluster["size"] == own.sum()
+        above = set(model.hierarchy_.cut(2)[own].tolist())
+        assert {int(cluster["parent"])} == (above if cluster["level"] == 5 else {-1})

@@ -164,8 +164,7 @@ def _find(
     else:
         # Today's unit of weight may differ from yesterday's.
         scaled = np.rint(known.weight / table.weight_unit).astype(np.int64)
-        latent, least = waiting(np.isin(was, table.key))
-        match = _match_content(table.key, mass, was, known.leaf, scaled, latent)
+        match, least = _match_content(table.key, mass, was, known.leaf, scaled, waiting)
         same = bool((match.surviving == mass).all() and scaled.sum() == mass.sum())
     return replace(match, left=known.place[match.left]), same, least
 
@@ -257,39 +256,44 @@ def _match_content(
     old: NDArray[np.uint64],
     leaf: Numbers,
     old_weight: Ints,
-    latent: Floats,
-) -> Match:
+    waiting: Waiting,
+) -> tuple[Match, float]:
     """Match rows to equal rows of yesterday, at most as often as these were there.
 
-    If equal rows were in several clusters, today's are matched to those of the heaviest one.
+    If equal rows were in several clusters, today's are matched to those of the heaviest one. Both
+    sides are sorted by key, and looked up in that order.
     """
-    order = np.lexsort((leaf, old))
-    first = _starts(old[order], leaf[order])
+    order, first = _sort_runs(old, leaf)
     key, place = old[order[first]], leaf[order[first]]
-    total = np.add.reduceat(old_weight[order], first)
-    waiting = latent[order[first]]
-    best = np.lexsort((place, -total, key))
-    best = best[_starts(key[best])]
-    key, place, total, waiting = key[best], place[best], total[best], waiting[best]
-    at = np.minimum(np.searchsorted(key, keys), key.size - 1)
-    found = key[at] == keys
-    origin = np.where(found, place[at], -1).astype(np.int32)
+    total = old_weight[order]
+    lead = order[first]
+    if first.size < order.size:
+        total = np.add.reduceat(total, first)
+        best = np.lexsort((place, -total, key))
+        best = best[_starts(key[best])]
+        key, place, total, lead = key[best], place[best], total[best], lead[best]
+    by_key, begins = _sort_runs(keys)
+    sought = keys[by_key]
+    at = np.minimum(np.searchsorted(key, sought), key.size - 1)
+    found = key[at] == sought
+    met = np.zeros(key.size, dtype=np.bool_)
+    met[at[found]] = True
+    gone = np.empty(old.size, dtype=np.bool_)
+    gone[order] = ~met if key.size == old.size else ~met[np.searchsorted(key, old[order])]
+    latent, least = waiting(~gone)
     # Of equal rows, the weight that was there is handed out in the order of rows.
-    by_key = np.argsort(keys, kind="stable")
-    before = np.cumsum(weight[by_key]) - weight[by_key]
-    begins = _starts(keys[by_key])
-    before -= np.repeat(before[begins], np.diff(np.append(begins, keys.size)))
-    surviving = np.zeros(keys.size, dtype=np.int64)
-    surviving[by_key] = np.clip(total[at[by_key]] - before, 0, weight[by_key])
-    surviving[~found] = 0
-    return Match(
-        origin,
-        surviving,
-        np.zeros(keys.size, dtype=np.bool_),
-        np.flatnonzero(~np.isin(old, keys)),
-        np.zeros(keys.size, dtype=np.bool_),
-        np.where(surviving > 0, waiting[at], 0.0),
-    )
+    mass = weight[by_key]
+    handed = np.zeros(1, dtype=np.int64)
+    if begins.size < keys.size:
+        handed = np.cumsum(mass) - mass
+        handed -= np.repeat(handed[begins], np.diff(begins, append=keys.size))
+    stays = np.where(found, np.clip(total[at] - handed, 0, mass), 0)
+    origin, surviving = np.empty(keys.size, dtype=np.int32), np.empty(keys.size, dtype=np.int64)
+    waits = np.empty(keys.size)
+    origin[by_key], surviving[by_key] = np.where(found, place[at], np.int32(-1)), stays
+    waits[by_key] = np.where(stays > 0, latent[lead[at]], 0.0)
+    nobody = np.zeros(keys.size, dtype=np.bool_)
+    return Match(origin, surviving, nobody, np.flatnonzero(gone), nobody, waits), least
 
 
 def _group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
@@ -303,17 +307,14 @@ def _group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
         The first row of each unit.
     """
     weight, origin = _weights(table), match.origin
-    order = np.argsort(table.key)
-    key = table.key[order]
-    first = np.arange(order.size)
-    if (key[1:] == key[:-1]).any():
+    order, first = _sort_runs(table.key)
+    if first.size < order.size:
         origin = _join_equal(table.key, origin, weight)
-        order = np.lexsort((origin, table.key))
-        first = _starts(table.key[order], origin[order])
+        order, first = _sort_runs(table.key, origin)
     lead = order[first]
     of_row = np.empty(order.size, dtype=np.int32)
     of_row[order] = np.repeat(
-        np.arange(first.size, dtype=np.int32), np.diff(np.append(first, order.size))
+        np.arange(first.size, dtype=np.int32), np.diff(first, append=order.size)
     )
 
     def gather(values: NDArray[Scalar], combine: np.ufunc) -> NDArray[Scalar]:
@@ -366,6 +367,16 @@ def _join_equal(key: NDArray[np.uint64], origin: Numbers, weight: Ints) -> Numbe
 
 def _weights(table: Table) -> Ints:
     return table.weight if table.weight.size else np.ones(table.rows.shape[0], dtype=np.int64)
+
+
+def _sort_runs(key: NDArray[np.uint64], *then: NDArray[Any]) -> tuple[Ints, Ints]:
+    """Sort by key, of equal keys by other values and the place; where runs of equal entries begin."""
+    order = np.argsort(key)
+    first = _starts(key[order])
+    if first.size == key.size:  # mostly; sorting in full takes longer
+        return order, first
+    order = np.lexsort((*then[::-1], key))
+    return order, _starts(key[order], *(values[order] for values in then))
 
 
 def _starts(*sorted_by: NDArray[Any]) -> Ints:

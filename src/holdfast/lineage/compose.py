@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.jit import read_only
+from holdfast.centers._distance_kernels import unit_rows
+from holdfast.follow._kernels import measure_paths
+from holdfast.follow.state import Levels, levels_of
 from holdfast.hierarchy.cost import distance_to_own
 from holdfast.lineage.release import (
     CARRIED,
@@ -83,7 +87,7 @@ def compose_release(
         held=np.zeros(n_rows, dtype=np.bool_) if held is None else np.asarray(held)[present],
         ids=ids,
         id_name=None if table is None else table.id_name,
-        rows=np.asarray(model.rows_[present], dtype=np.float64) * unit if include_rows else None,
+        rows=_in_units(_take(model.rows_, present), unit) if include_rows else None,
         n_survivors=0 if follow is None else int(follow.n_survivors),
         n_new=n_rows if follow is None else int(follow.n_new),
         n_left=0 if follow is None else int(follow.n_left),
@@ -263,32 +267,55 @@ def _guess_flows(level: int, release: Release, before: Release) -> list[tuple[in
 def _describe_clusters(
     model: "HierarchicalKMedian", ks: tuple[int, ...], present: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int32]]:
-    hierarchy: Any = model.hierarchy_
-    rows, weight = np.asarray(model.rows_[present], dtype=np.float64), model.row_weights_[present]
+    """Measure the clusters of all levels in one pass over the rows."""
+    levels = levels_of(model.hierarchy_, ks)
+    leaf, rows = model.hierarchy_.cut(ks[-1])[present], _take(model.rows_, present)
+    weight = _take(model.row_weights_, present)
+    sums = [np.bincount(leaf, weights=weight * column, minlength=ks[-1]) for column in rows.T]
+    total = levels.collect(np.bincount(leaf, weights=weight, minlength=ks[-1]) * 1.0)
+    means = levels.collect(np.stack(sums, axis=1)) / np.where(total > 0.0, total, 1.0)[:, None]
     clusters = np.zeros(sum(ks), dtype=CLUSTERS)
-    centers = np.zeros((sum(ks), rows.shape[1]))
-    assigned = np.zeros((rows.shape[0], len(ks)), dtype=np.int32)
-    start = 0
-    for j, k in enumerate(ks):
-        labels = hierarchy.cut(k)[present]
-        total = np.bincount(labels, weights=weight, minlength=k)
-        sums = [np.bincount(labels, weights=weight * column, minlength=k) for column in rows.T]
-        means = np.stack(sums, axis=1) / np.where(total > 0.0, total, 1.0)[:, None]
-        distance = distance_to_own(rows, means, labels, model._fitted_metric)
-        part = slice(start, start + k)
-        clusters["level"][part] = k
-        clusters["name"][part] = hierarchy.names(k) if hasattr(hierarchy, "names") else range(k)
-        clusters["size"][part] = np.bincount(labels, minlength=k)
-        clusters["cost"][part] = np.bincount(labels, weights=weight * distance, minlength=k)
-        clusters["parent"][part] = -1
-        if j:
-            first = np.zeros(k, dtype=np.int64)
-            first[labels[::-1]] = np.arange(rows.shape[0])[::-1]
-            clusters["parent"][part] = clusters["name"][assigned[first, j - 1]]
-        centers[part] = means
-        assigned[:, j] = start + labels
-        start += k
-    return clusters, centers, assigned
+    clusters["level"], clusters["name"] = np.repeat(ks, ks), levels.names
+    clusters["size"] = levels.collect(np.bincount(leaf, minlength=ks[-1]))
+    clusters["cost"] = _costs_of(model, rows, weight, leaf, levels, means)
+    clusters["parent"] = -1
+    for j in range(1, len(ks)):
+        part = slice(*levels.offsets[j : j + 2])
+        clusters["parent"][part] = levels.names[levels.above(j)]
+    return clusters, means, levels.path[leaf]
+
+
+def _costs_of(
+    model: "HierarchicalKMedian",
+    rows: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    leaf: NDArray[np.int32],
+    levels: Levels,
+    means: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Sum the distances of the rows of each cluster to its mean."""
+    metric, costs = model._fitted_metric, np.zeros(means.shape[0])
+    if metric == "manhattan":  # which cannot be followed
+        for j in range(len(levels.sizes)):
+            labels = levels.path[leaf, j]
+            costs += np.bincount(
+                labels, weight * distance_to_own(rows, means, labels, metric), costs.size
+            )
+        return costs
+    if metric == "cosine":
+        rows, means = unit_rows(rows), unit_rows(means)
+    counts = weight.astype(np.int64)
+    measure_paths(
+        read_only(rows), counts if (counts == weight).all() else weight, read_only(leaf),
+        levels.path, means, metric == "cosine", costs,
+    )  # fmt: skip
+    return costs
+
+
+def _take(values: NDArray[np.float64], present: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Take some rows, without a copy if these are all."""
+    whole = np.asarray(values, dtype=np.float64)
+    return whole if present.size == whole.shape[0] else whole[present]
 
 
 def _describe_levels(
@@ -324,6 +351,10 @@ def _columns_of(model: "HierarchicalKMedian") -> tuple[tuple[str, ...], NDArray[
     numbered = [f"column_{j}" for j in range(model.n_features_in_)]
     names = tuple(str(name) for name in getattr(model, "feature_names_in_", numbered))
     return names, np.ones(len(names))
+
+
+def _in_units(rows: NDArray[np.float64], unit: NDArray[np.float64]) -> NDArray[np.float64]:
+    return rows if (unit == 1.0).all() else rows * unit
 
 
 def _with_rows(moves: Any, ids: NDArray[Any] | None, present: NDArray[np.int64]) -> NDArray[Any]:

@@ -195,7 +195,7 @@ def pack_ids(ids: NDArray[Any] | None, prefix: str = "ids") -> tuple[str, dict[s
         return "keys", {f"{prefix}.keys": ids.astype(np.uint64)}
     if ids.dtype.kind == "i":
         return "integers", {f"{prefix}.integers": ids.astype(np.int64)}
-    listed = [str(text) for text in ids.tolist()]
+    listed = ids.tolist()
     joined = "".join(listed)
     lengths = map(len, listed if joined.isascii() else (text.encode() for text in listed))
     ends = np.cumsum(np.fromiter(lengths, dtype=np.int64, count=len(listed)))
