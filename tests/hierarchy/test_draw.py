@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from holdfast import HierarchicalKMedian
-from holdfast.hierarchy.draw import nested_order
+from holdfast.hierarchy.model import nested_order
 
 ROWS = np.random.default_rng(3).normal(size=(60, 2)) + 6.0 * np.arange(60)[:, None] // 20
 HIERARCHY = HierarchicalKMedian(1, method="tree").fit(ROWS).hierarchy_

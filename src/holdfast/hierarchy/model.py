@@ -1,4 +1,4 @@
-"""The result of a fit: one nested hierarchy that can be cut for any k."""
+"""The result of a fit: one nested hierarchy that can be cut for any k, and drawn."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,11 +23,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Hierarchy", "Locator", "Naming", "assemble_hierarchy", "build_hierarchy"]
+__all__ += ["cluster_color", "cluster_hatch", "nested_order", "new_axes"]
 
 _BLOCK = 1 << 22  # values of sparse rows that are dense at a time
 
-
 _FIELDS = ("center_indices", "costs", "parent", "finest", "locator")
+
+# The palette of Okabe and Ito: distinct for color-blind readers, and in print without color.
+_PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+
+# Hatches distinguish clusters when the colors repeat.
+_HATCHES = ("", "//", "..", "xx")
 
 
 class Locator(Protocol):
@@ -161,9 +167,27 @@ class Hierarchy:
 
     def _repr_html_(self) -> str:
         """Show the costs and cluster sizes of a few cuts."""
-        from holdfast.hierarchy.draw import hierarchy_html
-
-        return hierarchy_html(self)
+        cuts = [k for k in (1, 2, 3, 4, 6, 8, 12, 16) if k <= self.n_centers]
+        whole = float(self.costs[0])
+        lines = []
+        for k in cuts:
+            sizes = self.sizes(k)
+            bars = "".join(
+                f'<span title="cluster {t}: {sizes[t]:,} rows" style="display:inline-block;height:1em;'
+                f'width:{100.0 * sizes[t] / self.n_rows:.2f}%;background:{cluster_color(t)}"></span>'
+                for t in nested_order(self.parent, k)
+            )
+            cost = 100.0 * float(self.costs[k - 1]) / whole if whole > 0.0 else 0.0
+            lines.append(
+                f'<tr><td style="text-align:right">{k}</td>'
+                f'<td style="text-align:right">{cost:.0f}%</td>'
+                f'<td style="min-width:20em;white-space:nowrap">{bars}</td></tr>'
+            )
+        return (
+            f"<table><caption>Hierarchy of {self.n_rows:,} rows, up to {self.n_centers:,} "
+            "clusters</caption><thead><tr><th>clusters</th><th>cost, relative to one cluster</th>"
+            f"<th>rows in each cluster</th></tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        )
 
     @unwrap_interrupts()
     def cut(self, n_clusters: int) -> NDArray[np.int32]:
@@ -267,9 +291,36 @@ class Hierarchy:
         -------
         matplotlib.axes.Axes
         """
-        from holdfast.hierarchy.draw import draw_hierarchy
-
-        return draw_hierarchy(self, min(n_clusters, self.n_centers), ax)
+        n_clusters = min(n_clusters, self.n_centers)
+        axes = new_axes(ax, 9, 0.42 * n_clusters + 1.2)
+        order = nested_order(self.parent, n_clusters)
+        for k in range(1, n_clusters + 1):
+            sizes = self.sizes(k)
+            left = 0
+            for t in order:
+                if t >= k:
+                    continue
+                width = int(sizes[t])
+                bar = axes.barh(
+                    k, width, left=left, height=0.86, color=cluster_color(t), edgecolor="white"
+                )
+                bar[0].set_hatch(cluster_hatch(t))
+                if width > 0.015 * self.n_rows:
+                    box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
+                    axes.text(
+                        left + width / 2, k, str(t), ha="center", va="center", fontsize=8, bbox=box
+                    )
+                left += width
+        axes.set_ylim(n_clusters + 0.5, 0.5)
+        axes.set_xlim(0, self.n_rows)
+        axes.set_yticks(range(1, n_clusters + 1))
+        axes.set_ylabel("k")
+        axes.set_xlabel("rows")
+        for side in ("top", "right", "left"):
+            axes.spines[side].set_visible(False)
+        axes.tick_params(left=False)
+        drawn: Axes = axes
+        return drawn
 
     @unwrap_interrupts()
     def predict(self, X: Any, n_clusters: int) -> NDArray[np.int32]:
@@ -324,6 +375,46 @@ class Hierarchy:
 
     def _ancestors(self, k: int) -> NDArray[np.int32]:
         return ancestors_among(self.parent, int(k))
+
+
+def new_axes(ax: Any, width: float, height: float) -> Any:
+    """Return `ax`, or the axes of a new figure of this size in inches."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(
+            "Plotting needs matplotlib, which is not installed. Install it with "
+            "pip install 'holdfast[plot]'."
+        ) from None
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
+def cluster_color(cluster: int) -> str:
+    """Color of a cluster, the same in every cut."""
+    return _PALETTE[cluster % len(_PALETTE)]
+
+
+def cluster_hatch(cluster: int) -> str:
+    """Hatch of a cluster: none for the first ones, whose colors differ."""
+    return _HATCHES[cluster // len(_PALETTE) % len(_HATCHES)]
+
+
+def nested_order(parent: NDArray[np.int32], n_clusters: int) -> list[int]:
+    """Order the first `n_clusters` clusters so that clusters of coarser cuts stay together.
+
+    Each cluster is followed by the clusters that were split from it, the latest first.
+    """
+    children: list[list[int]] = [[] for _ in range(n_clusters)]
+    for t in range(1, n_clusters):
+        children[parent[t]].append(t)
+    order, todo = [], [0]
+    while todo:
+        t = todo.pop()
+        order.append(t)
+        todo.extend(children[t])
+    return order
 
 
 def build_hierarchy(

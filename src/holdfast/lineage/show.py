@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from holdfast.hierarchy.draw import cluster_color, cluster_hatch
+from holdfast.hierarchy.model import cluster_color, cluster_hatch, new_axes
 from holdfast.lineage.release import Release
 
 if TYPE_CHECKING:
@@ -234,27 +234,18 @@ def _place_bands(
 
 def draw_lineage(lineage: "Lineage", level: int | None = None, ax: Any = None) -> "Axes":
     """Draw a lineage; see `Lineage.plot`."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(
-            "Plotting needs matplotlib, which is not installed. Install it with "
-            "pip install 'holdfast[plot]'."
-        ) from None
     if not len(lineage):
         raise ValueError("the lineage has no releases to draw; append a model first.")
     chosen = choose_level(lineage, level)
     picture = lay_out(lineage, chosen)
-    if ax is None:
-        width = float(np.clip(2.5 + 0.75 * len(picture.labels), 6.0, 24.0))
-        ax = Figure(figsize=(width, 6.0), layout="constrained").add_subplot()
+    axes = new_axes(ax, float(np.clip(2.5 + 0.75 * len(picture.labels), 6.0, 24.0)), 6.0)
     for band in picture.bands:
-        _draw_band(ax, band, picture.height)
+        _draw_band(axes, band, picture.height)
     for bar in picture.bars:
-        _draw_bar(ax, bar, picture)
-    _label_axes(ax, picture)
-    axes: Axes = ax
-    return axes
+        _draw_bar(axes, bar, picture)
+    _label_axes(axes, picture)
+    drawn: Axes = axes
+    return drawn
 
 
 def choose_level(lineage: "Lineage", level: int | None) -> int:
