@@ -31,7 +31,8 @@ from methods import METHODS
 from holdfast.centers import proposals
 from holdfast.centers.keyed_table import collect_table
 from holdfast.centers.proposals import Proposer
-from holdfast.stability.measures import encode_labels, match_clusters, overlap_table
+from holdfast.follow.report import match_clusters
+from holdfast.stability.measures import encode_labels, overlap_table
 
 KS = (4, 8)
 JUDGING = ("airfare", "countymurders", "mathpnl", "wagepan")  # in benchmarks/drift

@@ -22,8 +22,9 @@ from threadpoolctl import threadpool_limits
 
 from holdfast import k_median_cost
 from holdfast.clusterers.adapt import Clusterer, KMedianClusterer
+from holdfast.follow.report import match_clusters
 from holdfast.stability.deletions import matched_after_deletions
-from holdfast.stability.measures import encode_labels, match_clusters, overlap_table
+from holdfast.stability.measures import encode_labels, overlap_table
 from holdfast.stability.plan import keyed_generator, repeat_seeds
 
 FRACTION = 0.05

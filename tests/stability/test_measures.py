@@ -8,12 +8,12 @@ from sklearn.metrics import adjusted_rand_score
 from stability.brute_force import clusters_of, least_difference, most_matched
 
 from holdfast import clustering_distance
+from holdfast.follow.report import match_clusters
 from holdfast.stability.measures import (
     Labels,
     adjusted_rand,
     cluster_jaccard,
     encode_labels,
-    match_clusters,
     overlap_table,
 )
 

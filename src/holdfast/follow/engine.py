@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from holdfast.centers.keyed_table import Table
 from holdfast.follow.assemble import build_changed, build_unchanged, give_names, next_name_of
@@ -25,7 +24,13 @@ from holdfast.follow.match import (
     match_rows,
     who_left,
 )
-from holdfast.follow.report import FollowReport, Staleness, list_events, list_moves
+from holdfast.follow.report import (
+    FollowReport,
+    Staleness,
+    list_events,
+    list_moves,
+    partners_of,
+)
 from holdfast.follow.start import latent_gains, place_rows, start_from
 from holdfast.follow.state import (
     NEW,
@@ -178,9 +183,8 @@ def _match_fresh(problem: Problem, before: Levels, fresh: Hierarchy, first_row: 
         shared = np.zeros((last - first, last - first), dtype=np.int64)
         rows, columns = before.path[:, level] - first, levels.path[:, level] - first
         np.add.at(shared, (rows[:, None], columns[None, :]), flow)
-        for a, b in zip(*linear_sum_assignment(shared, maximize=True), strict=True):
-            if shared[a, b] > 0:
-                names[first + b] = before.names[first + a]
+        for a, b in partners_of(shared).items():
+            names[first + b] = before.names[first + a]
     return solve_as(problem, replace(levels, names=names), leaf)
 
 

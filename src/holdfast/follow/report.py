@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from holdfast.follow.match import Match
 from holdfast.follow.state import Floats, Ints, Levels, Numbers, Units
@@ -13,12 +14,15 @@ from holdfast.follow.state import Floats, Ints, Levels, Numbers, Units
 __all__ = [
     "EVENTS",
     "REASONS",
+    "ClusterMatch",
     "FollowPlan",
     "FollowReport",
     "Staleness",
     "list_events",
     "list_moves",
+    "match_clusters",
     "name_events",
+    "partners_of",
 ]
 
 REASONS = ("values changed", "new parent", "split", "merge", "boundary moved")
@@ -225,6 +229,31 @@ def list_events(
                 into = -1 if other < 0 else int(new[other])
                 events.append((k, int(old[i]), event, into, float(sizes[i]), now))
     return np.array(events, dtype=EVENT_DTYPE)
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterMatch:
+    """A one-to-one matching of clusters with the largest overlap."""
+
+    before: NDArray[np.int64]  # matched clusters, as rows and columns of the table
+    after: NDArray[np.int64]
+    matched: float  # total overlap: the number, or weight, of the rows in common
+
+
+def match_clusters(table: NDArray[Any]) -> ClusterMatch:
+    """Match clusters one to one with the largest total overlap, in O(k^3) time at worst.
+
+    `table` has the number, or weight, of the rows in each pair of clusters.
+    """
+    before, after = linear_sum_assignment(table, maximize=True)
+    return ClusterMatch(before, after, table[before, after].sum().item())
+
+
+def partners_of(table: NDArray[Any]) -> dict[int, int]:
+    """Cluster before -> the cluster after that it is matched to, where they share any rows."""
+    match = match_clusters(table)
+    pairs = zip(match.before.tolist(), match.after.tolist(), strict=True)
+    return {a: b for a, b in pairs if table[a, b] > 0}
 
 
 def name_events(

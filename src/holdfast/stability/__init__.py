@@ -1,7 +1,7 @@
 """How much a clustering moves when rows are added or removed, for any clusterer.
 
 Data flow: arguments -> `plan` (what to change and fit, validated, keyed) -> `trials` (perturb, fit,
-cut, compare by the one matching of `measures`), which `run` spreads over processes and stores in
+cut, compare by the one matching of clusters), which `run` spreads over processes and stores in
 checkpoints -> `result` (means, errors, tables, pictures). `sensitivity` is that flow; `inspection`
 (rows, clusters, how sure each row is) and `selection` (number of clusters, epsilon) ask it other
 questions. `deletions` gives all single deletions of the tree method without refits. `match` compares

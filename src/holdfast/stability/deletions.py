@@ -25,6 +25,7 @@ from holdfast.centers.choose import (
     temperature_rate,
 )
 from holdfast.estimator import HierarchicalKMedian
+from holdfast.follow.report import match_clusters
 from holdfast.grid import Cells, Grid, collect_cells, place_grid
 from holdfast.grid.place import bounds_of
 from holdfast.parameters import Settings
@@ -36,7 +37,6 @@ from holdfast.stability._deletion_kernels import (
     run_without,
     step_down,
 )
-from holdfast.stability.measures import match_clusters
 from holdfast.tree import Tree, build_tree
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast.follow.report import name_events
-from holdfast.stability.measures import Labels, match_clusters, overlap_table
+from holdfast.follow.report import name_events, partners_of
+from holdfast.stability.measures import Labels, overlap_table
 
 Numbers = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def match_labels(
     table = overlap_table(
         Labels(before[clustered], old_names.size), Labels(after[clustered], new_names.size)
     )
-    partner = {b: old_names[a] for a, b in _partners(table).items()}
+    partner = {b: old_names[a] for a, b in partners_of(table).items()}
     unused = _unused_names(old_names)
     renamed = [
         noise if name == noise else partner[b] if b in partner else next(unused)
@@ -172,7 +172,7 @@ def compare_cuts(before: LabeledRows, after: LabeledRows) -> CutDifference:
     shared = _sum_by(label_a * k_b + label_b, common, k_a * k_b).reshape(k_a, k_b)
     sizes = _sum_by(before.labels, before.weight, k_a), _sum_by(after.labels, after.weight, k_b)
     if before.names is None or after.names is None:
-        partner = _partners(shared)
+        partner = partners_of(shared)
     else:
         place = {name: b for b, name in enumerate(after.names.tolist())}
         known = enumerate(before.names.tolist())
@@ -206,13 +206,6 @@ def compare_cuts(before: LabeledRows, after: LabeledRows) -> CutDifference:
         n_moved=float(common.sum()) - sum(change.kept for change in clusters),
         clusters=clusters,
     )
-
-
-def _partners(table: NDArray[Any]) -> dict[int, int]:
-    """Cluster before -> the cluster after that it is matched to, where they share any rows."""
-    match = match_clusters(table)
-    pairs = zip(match.before.tolist(), match.after.tolist(), strict=True)
-    return {a: b for a, b in pairs if table[a, b] > 0}
 
 
 def _sum_by(place: NDArray[np.integer], weight: Numbers, size: int) -> Numbers:

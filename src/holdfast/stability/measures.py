@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 from scipy.stats import t as student
+
+from holdfast.follow.report import ClusterMatch, match_clusters
 
 MEASURES = ("moved_fraction", "moved", "symmetric_difference")
 
@@ -52,15 +53,6 @@ class Labels:
     def __getitem__(self, rows: Counts) -> Labels:
         """Labels of some rows."""
         return Labels(self.codes[rows], self.count, self.noise)
-
-
-@dataclass(frozen=True, eq=False)
-class ClusterMatch:
-    """A one-to-one matching of clusters with the largest overlap."""
-
-    before: Counts  # matched clusters, as rows and columns of the table
-    after: Counts
-    matched: float  # total overlap: the number, or weight, of the rows in common
 
 
 def encode_labels(labels: ArrayLike, n_rows: int | None = None) -> Labels:
@@ -108,15 +100,6 @@ def match_labels_of(before: Labels, after: Labels) -> tuple[Counts, ClusterMatch
         np.concatenate((found.after, last[1])),
         found.matched + table[-1, -1].item(),
     )
-
-
-def match_clusters(table: NDArray[Any]) -> ClusterMatch:
-    """Match clusters one to one with the largest total overlap, in O(k^3) time at worst.
-
-    `table` has the number, or weight, of the rows in each pair of clusters.
-    """
-    before, after = linear_sum_assignment(table, maximize=True)
-    return ClusterMatch(before, after, table[before, after].sum().item())
 
 
 def match_outputs(before: Sequence[Labels | None], after: Sequence[Labels | None]) -> float:
