@@ -33,6 +33,7 @@ COMMANDS = {
     "prepare": "benchmarks/prepare.py",
     "scales": "benchmarks/scales.py",
     "scales_medoids": "benchmarks/scales.py --method medoids --trials 6 --rules 'core, keyed;core, 4 steps'",
+    "scales_rare": "benchmarks/scales.py --rare judging",
     "scales_tree": "benchmarks/scales.py --method tree --trials 6 --rules 'core, 4 steps;core'",
     "sparse_rows": "benchmarks/sparse_rows.py",
     "stages": "benchmarks/stages.py",

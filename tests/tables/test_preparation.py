@@ -66,6 +66,32 @@ def test_no_single_row_carries_a_scale():
         assert np.append(column, far).std() > (1.1 if far == 10.0 else 4.0)
 
 
+def nearly_constant(n_rare, n=1000):
+    """Zeros, and as many -1 as 1."""
+    return Distinct.of(np.array([0.0] * (n - 2 * n_rare) + [-1.0, 1.0] * n_rare))
+
+
+def test_rare_values_of_a_nearly_constant_column_weigh_like_a_category():
+    often = 0.998  # two rows of 1,000 differ, by 1 each
+    wanted = often**8 / np.sqrt(2.0)
+    assert core_deviation(nearly_constant(1)) == pytest.approx(wanted, rel=1e-12)
+    assert core_deviation(nearly_constant(1), floor=False) < 0.02
+    scales = np.array([core_deviation(nearly_constant(count)) for count in range(1, 250)])
+    assert np.abs(np.diff(scales) / scales[:-1]).max() < 0.04  # one pair more changes it a little
+    assert scales.min() > 0.25  # so that no value weighs more than four units
+
+
+def test_other_columns_have_the_deviation_of_their_core():
+    rng = np.random.default_rng(1)
+    for column in (
+        normal(rng, (400, 1))[:, 0],
+        np.floor(3.0 * rng.random(300)),
+        np.append(np.zeros(290), rng.integers(1, 5, size=110)),  # a quarter differs
+    ):
+        found = Distinct.of(column)
+        assert core_deviation(found) == core_deviation(found, floor=False)
+
+
 def test_a_constant_column_has_no_scale():
     for column in ([0.1] * 5, [1e300] * 2, [-0.0, 0.0], [np.nan, 3.0], []):
         assert scale_of(np.array(column)) == 0.0

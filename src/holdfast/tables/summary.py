@@ -46,6 +46,9 @@ MOST_VALUES = 1 << 20
 TAIL, TAIL_WEIGHT = 0.01, 1.0 / 16.0
 """Fraction of the rows in each tail of a column, and how much they count for its scale."""
 
+NEARLY_CONSTANT = 0.25
+"""Fraction of the rows that differ from the median; of fewer, the deviation says little."""
+
 _KEY = np.uint64(0x5CA1E)
 _SMALLEST = 2.0**-1022
 _HALF = math.sqrt(0.5)
@@ -114,12 +117,19 @@ class Distinct:
         return Distinct(self.values[kept], self.counts[kept], level, self.missing)
 
 
-def core_deviation(column: Distinct, tail: float = TAIL, weight: float = TAIL_WEIGHT) -> float:
+def core_deviation(
+    column: Distinct, tail: float = TAIL, weight: float = TAIL_WEIGHT, floor: bool = True
+) -> float:
     """Deviation of a column in which its tails count less.
 
     The fraction `tail` of the rows with the smallest values, and as many with the largest, count
     `weight` each instead of 1. So no single row carries the scale, yet it changes continuously
     with every value and every row, and is 0 only for a constant column.
+
+    In a nearly constant column, the deviation only says how rare the other values are. With `floor`,
+    the scale is at least ``s (1 - p)^8 / sqrt(2)``, where p is the fraction of the rows that differ
+    from the median and s their root mean square difference from it. The rarer they are, the closer
+    they come to the weight of a category, as in a column of two values.
 
     Returns
     -------
@@ -132,6 +142,26 @@ def core_deviation(column: Distinct, tail: float = TAIL, weight: float = TAIL_WE
     # In units of a power of two, so that squares neither overflow nor vanish.
     exponent = int(np.frexp(np.abs(values).max())[1]) - 1
     scaled = np.ldexp(values, -exponent)
+    found = _root_mean_square(scaled, counts, tail, weight)
+    center = float(np.ldexp(median(column), -exponent))
+    others = scaled != center
+    rare = int(counts[others].sum()) / int(counts.sum())
+    if floor and rare < NEARLY_CONSTANT:
+        size = _root_mean_square(scaled[others], counts[others], tail, weight, center)
+        often = (1.0 - rare) * (1.0 - rare)
+        often *= often
+        found = max(found, often * often * size / MISMATCH)
+    return max(float(np.ldexp(found, exponent)), _SMALLEST)
+
+
+def _root_mean_square(
+    values: Values,
+    counts: NDArray[np.int64],
+    tail: float,
+    weight: float,
+    center: float | None = None,
+) -> float:
+    """Root mean square difference from the center, by default the mean; tails count `weight`."""
     total = int(counts.sum())
     above = np.cumsum(counts)
     # The mass of each value outside the tails: [above - count, above] cut to [tail, 1 - tail].
@@ -139,9 +169,9 @@ def core_deviation(column: Distinct, tail: float = TAIL, weight: float = TAIL_WE
     inside = np.clip(above, low, high) - np.clip(above - counts, low, high)
     mass = inside + weight * (counts - inside)
     everything = _sum(mass)
-    mean = _sum(mass * scaled) / everything
-    spread = _sum(mass * (scaled - mean) ** 2) / everything
-    return max(float(np.ldexp(np.sqrt(spread), exponent)), _SMALLEST)
+    if center is None:
+        center = _sum(mass * values) / everything
+    return math.sqrt(_sum(mass * (values - center) ** 2) / everything)
 
 
 def step_deviation(column: Distinct) -> float:
