@@ -187,6 +187,18 @@ def read_distances(
         return check_distances(take_distances(table, column.choice()), square=True)
 
 
+def read_sparse_file(path: str, column: ColumnOptions) -> Any:
+    """Read a sparse matrix from a .npz file, as CSR; it has no columns to choose by name."""
+    from holdfast.tables.binary import read_sparse
+
+    if column != ColumnOptions():
+        raise InputError(
+            f"{path} is a sparse matrix, which is used as it is; options about columns are for tables. "
+            "Leave them out."
+        )
+    return read_sparse(path)
+
+
 def show_preparation(
     preparation: "Preparation",
     treatments: "tuple[Treatment, ...]",

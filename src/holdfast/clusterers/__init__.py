@@ -82,6 +82,8 @@ class Method:
         Whether the method stores a distance for every pair of rows.
     by_distance : callable or None
         Returns the `Clusterer` of precomputed distances; None if the method needs columns.
+    sparse : bool
+        Whether the method takes sparse rows.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Method:
     build: "Callable[[], Clusterer]"
     quadratic: bool = False
     by_distance: "Callable[[], Clusterer] | None" = None
+    sparse: bool = False
 
 
 def _holdfast(name: str, title: str, **parameters: Any) -> Method:
@@ -99,7 +102,7 @@ def _holdfast(name: str, title: str, **parameters: Any) -> Method:
         return as_clusterer(HierarchicalKMedian(1, **parameters, **more), name=title)
 
     by_distance = partial(build, metric="precomputed") if name == "medoids" else None
-    return Method(name, title, build, by_distance=by_distance)
+    return Method(name, title, build, by_distance=by_distance, sparse=name == "means")
 
 
 def _linkage(name: str, title: str, *, quadratic: bool = False) -> Method:
@@ -119,7 +122,7 @@ def _of_sklearn(name: str, title: str) -> Method:
         clusterer: Clusterer = getattr(peers, name)()
         return clusterer
 
-    return Method(name, title, build)
+    return Method(name, title, build, sparse=name.endswith("kmeans"))
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(

@@ -145,7 +145,7 @@ def k_median_cost(
 
     Parameters
     ----------
-    X : array-like of shape (n, n_features), or (n, n) of precomputed distances
+    X : array-like or sparse matrix of shape (n, n_features), or (n, n) of precomputed distances
     labels : array-like of shape (n,)
         Integers or strings.
     sample_weight : array-like of shape (n,), default=None
@@ -167,7 +167,8 @@ def k_median_cost(
     >>> k_median_cost([[0.0], [1.0], [5.0], [9.0]], [0, 0, 0, 1])
     5.0
     """
-    rows, names = _as_rows("X", X), np.asarray(labels)
+    rows: Any = as_csr(X) if issparse(X) else _as_rows("X", X)
+    names = np.asarray(labels)
     if names.shape != (rows.shape[0],):
         raise ValueError(
             f"labels must have one value per row, shape ({rows.shape[0]},); got {names.shape}."
@@ -184,7 +185,16 @@ def k_median_cost(
     if metric == "precomputed":
         sums = (rows[np.ix_(chosen, chosen)] @ counts[chosen] for chosen in clusters)
         return float(sum(each.min(initial=np.inf) for each in sums)) if present.size else 0.0
-    return sum((_medoid_cost(rows[chosen], counts[chosen]) for chosen in clusters), start=0.0)
+    cost = _sparse_medoid_cost if issparse(rows) else _medoid_cost
+    return sum((cost(rows[chosen], counts[chosen]) for chosen in clusters), start=0.0)
+
+
+def _sparse_medoid_cost(rows: Any, weight: NDArray[np.float64]) -> float:
+    """Find the same for sparse rows, by all distances, some rows at a time."""
+    step = max(1, _BLOCK // max(rows.shape[0], 1))
+    starts = range(0, rows.shape[0], step)
+    blocks = (distances_between(rows[start : start + step], rows) @ weight for start in starts)
+    return float(min((block.min() for block in blocks), default=0.0))
 
 
 def _medoid_cost(rows: Rows, weight: NDArray[np.float64]) -> float:

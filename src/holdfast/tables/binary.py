@@ -1,17 +1,17 @@
-"""Parquet, Arrow and .npy files -> Arrow tables, whole or in parts."""
+"""Parquet, Arrow and .npy files -> Arrow tables, whole or in parts; .npz files -> sparse rows."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.tables.errors import TableError, list_names
+from holdfast.tables.errors import MissingFile, TableError, describe_reason, list_names
 from holdfast.tables.text import choose_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_names", "read_binary", "stream_binary"]
+__all__ = ["check_names", "read_binary", "read_sparse", "stream_binary"]
 
 
 def read_binary(kind: str, file: Any, source: str) -> "pa.Table":
@@ -128,6 +128,45 @@ def _to_table(array: Any) -> "pa.Table":
         array = array.astype(np.float64, copy=False)
     names = [f"column_{j}" for j in range(array.shape[1])]
     return pa.table([pa.array(np.ascontiguousarray(c)) for c in array.T], names=names)
+
+
+def read_sparse(path: str) -> Any:
+    """Read what `scipy.sparse.save_npz` wrote, as a CSR array of finite real numbers."""
+    import zipfile
+    import zlib
+
+    import numpy as np
+    from scipy.sparse import csr_array, load_npz
+
+    try:
+        with Path(path).open("rb") as file:
+            found = load_npz(file)
+            rows = csr_array(found.tocsr())
+            rows.check_format(full_check=True)
+    except FileNotFoundError:
+        raise MissingFile(f"there is no file {path}.") from None
+    except OSError as error:
+        raise TableError(f"{path} cannot be read: {describe_reason(error)}.") from None
+    except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error):
+        raise TableError(
+            f"{path} holds no sparse matrix, or is damaged; expected a file of scipy.sparse.save_npz."
+        ) from None
+    if rows.dtype.kind not in "iufb" or 0 in rows.shape:
+        raise TableError(
+            f"{path} holds {rows.dtype} of shape {rows.shape}; expected real numbers, at least one row "
+            "and one column."
+        )
+    rows.sum_duplicates()
+    rows = rows.astype(np.float64)
+    wrong = ~np.isfinite(rows.data)
+    if wrong.any():
+        at = int(wrong.argmax())
+        row = int(np.searchsorted(rows.indptr, at, side="right")) - 1
+        raise TableError(
+            f"{path} has {rows.data[at]} in row {row:,}, column {rows.indices[at]:,} (from 0); expected "
+            "finite numbers. Replace such values."
+        )
+    return rows
 
 
 def check_names(data: "pa.Table", source: str) -> None:

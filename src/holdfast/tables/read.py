@@ -294,6 +294,11 @@ def _recognize(path: str, source: str, file: IO[bytes]) -> tuple[str, bytes]:
     for magic, kind in _MAGIC.items():
         if head.startswith(magic):
             return kind, head
+    if head.startswith(b"PK\x03\x04"):
+        raise TableError(
+            f"{source} is a zip archive, such as .npz or .xlsx; expected a table. A spreadsheet can be "
+            "saved as CSV. `holdfast audit` and Python take sparse matrices."
+        )
     name = path.lower()
     kind = "csv" if path == "-" else _ENDINGS.get(Path(name.removesuffix(".gz")).suffix, "csv")
     if kind not in _TEXT:
