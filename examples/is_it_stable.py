@@ -59,5 +59,5 @@ right.legend(loc="lower left")
 plt.show()
 
 # %%
-# **What was learned:** measure before you trust a clustering: on this table, removing a twentieth of the rows
-# moves about a sixth of the others with Ward and KMeans, and HDBSCAN is stable because most rows are noise.
+# **What was learned:** measure before you trust a clustering: on this table, removing a few rows moves many of
+# the others with Ward and KMeans, and HDBSCAN is stable because most rows are noise.

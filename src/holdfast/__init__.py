@@ -83,7 +83,7 @@ def _import_without_collecting(module: str) -> ModuleType:
     """Import a module with the garbage collector disabled.
 
     scikit-learn and numba create hundreds of thousands of permanent objects. Searching them for
-    garbage would take a tenth of the time until the first result. Freezing and unfreezing moves
+    garbage would delay the first result. Freezing and unfreezing moves
     them to the oldest generation, which the next collections skip.
     """
     if not gc.isenabled():

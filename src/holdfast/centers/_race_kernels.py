@@ -61,7 +61,7 @@ def falls_below(coin, x):
 
 @inner_kernel
 def soonest_arrival(key, weight, x):
-    """Lower bound of ``exponential(key) / weight * portable_exp(x)`` for x <= 0, at a tenth of its cost.
+    """Lower bound of ``exponential(key) / weight * portable_exp(x)`` for x <= 0, but cheaper.
 
     By ``-ln(u) >= 1 - u`` and ``exp(x) >= (1 + x / 8)^8``.
     """

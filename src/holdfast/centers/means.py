@@ -77,7 +77,7 @@ def choose_means(
 ) -> MeanSplits:
     """Choose centers until `max_centers`, or until all members of each cluster are equal.
 
-    O(n d) time for each level of the hierarchy, and about 25 bytes of memory a row.
+    O(n d) time for each level of the hierarchy, and O(n) memory beyond the rows.
     """
     proposer = _proposer_for(table)(table, epsilon, seed)
     clusters = [proposer.first()]

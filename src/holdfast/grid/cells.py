@@ -129,8 +129,8 @@ def collect_cells(
 ) -> Cells:
     """Sort rows by cell and merge rows that share a cell at the depth of the grid.
 
-    Takes O(n d) time and 80 bytes of memory per row (16 without `room`) for data without adversarial
-    structure. Needs at most 64 d / 12 passes over the rows for any data.
+    Takes O(n d) time and O(n) memory beyond the rows (less without `room`) for data without
+    adversarial structure. Needs at most 64 d / 12 passes over the rows for any data.
 
     Parameters
     ----------

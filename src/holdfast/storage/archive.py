@@ -179,7 +179,7 @@ def read_archive(path: str | os.PathLike[str], kinds: Collection[str] | None = N
     """Read a file that :func:`write_archive` wrote.
 
     Nothing in the file is executed and no length in it is trusted. Time and memory are bounded by
-    the size of the file, plus about 100 MB for the description. Every byte is compared with its
+    the size of the file and the largest description that is allowed. Every byte is compared with its
     checksum or with its only valid form. Checksums detect damage, not forgery: the caller must
     check the content of the arrays.
 
