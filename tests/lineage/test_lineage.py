@@ -181,7 +181,7 @@ def wrong_models() -> dict[str, tuple[FakeModel, str]]:
     nameless.follow_.next_moves = nameless.moves_
     return {
         "fresh": (fresh, "fitted without following release 2"),
-        "columns": (columns, "other columns or scales than release 2"),
+        "columns": (columns, "have different columns or scales"),
         "another chain": (same_again(other), "follows another one"),
         "ids": (nameless, "only one of the model and release 2"),
     }
@@ -200,7 +200,7 @@ def test_a_skipped_release_is_noticed(tmp_path):
     lineage = Lineage(tmp_path / "skipped")
     first, _, third = build_chain()
     lineage.append(first)
-    with pytest.raises(ValueError, match="Append the models between them first"):
+    with pytest.raises(ValueError, match="Append the models in between first"):
         lineage.append(third, label="later")
 
 

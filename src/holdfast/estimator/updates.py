@@ -309,8 +309,8 @@ class ChangingRows(CheckedRows):
         model: Any = self
         if model.ids_ is None and ids is not None:
             raise ValueError(
-                "This model has no ids, so rows cannot be added or removed by theirs. Fit with ids, "
-                "or pass none."
+                "This model has no ids, so rows cannot be added or removed by id. Fit with ids, or do "
+                "not pass ids."
             )
         if model.ids_ is not None and isinstance(self._held, RowLog):
             self._held.check_unchanged()

@@ -120,8 +120,8 @@ def _refill(problem: Problem, levels: Levels, leaf: Numbers, slot: int) -> tuple
             f"{levels.sizes[-1]}; got fewer. Follow fewer levels."
         )
     raise ValueError(
-        f"Cluster {ended[-1]} has lost all its rows, and {levels.sizes[-1]} clusters need a row of "
-        f"another one, more than the budget allows. Raise budget, or follow fewer levels."
+        f"Cluster {ended[-1]} has lost all its rows. To keep {levels.sizes[-1]} clusters, a row of "
+        f"another one must move, which is more than the budget allows. Raise budget, or follow fewer levels."
     )
 
 

@@ -173,7 +173,7 @@ def _check_next(release: Release, before: Release, both: Places, *, followed: bo
     where = f"release {before.number} ({before.label})"
     if release.columns != before.columns or not np.array_equal(release.unit, before.unit):
         raise ValueError(
-            f"the model has other columns or scales than {where}: it belongs to another "
+            f"the model and {where} have different columns or scales: it belongs to another "
             "segmentation. Append it to a lineage of its own."
         )
     if not followed:
@@ -194,8 +194,8 @@ def _check_next(release: Release, before: Release, both: Places, *, followed: bo
         wrong, what = _count_strangers(release, before, both), "rows in both"
     if wrong:
         raise ValueError(
-            f"{wrong:,} {what} were elsewhere than in {where} before the model moved them: the model "
-            "follows another one. Append the models between them first, or use a lineage of its own."
+            f"{wrong:,} {what} do not start where {where} left them: the model follows another one. "
+            "Append the models in between first, or use another lineage."
         )
 
 

@@ -116,7 +116,7 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
     finest = _take(arrays, "finest", np.int32, 1)
     n_centers, n_rows = center_indices.size, finest.size
     _require(1 <= n_centers <= n_rows, "it has no centers, or more centers than rows")
-    _require(costs.size == parent.size == n_centers, "its tables have different lengths")
+    _require(costs.size == parent.size == n_centers, "its arrays have different lengths")
     _require(_in_range(finest, n_centers), "a label is out of range")
     _require(_in_range(center_indices, n_rows), "the row of a center is out of range")
     numbers = np.arange(n_centers, dtype=np.int32)
@@ -134,7 +134,7 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
     known = {name: {f"{name}.{part}" for part in parts} for name, parts in _PARTS.items()}
     known["cells"] |= known.pop("grid")
     known["sparse planes"] = _sparse_names("planes") | {"planes.offsets"}
-    _require(isinstance(kind, str) and kind in known, "it finds clusters in an unknown way")
+    _require(isinstance(kind, str) and kind in known, "its locator is unknown")
     # An unknown array could change the meaning of the others.
     unknown = arrays.keys() - known[str(kind)] - _ARRAYS
     _require(not unknown, f"it has unknown arrays: {sorted(unknown)}")
@@ -167,7 +167,7 @@ def _naming_from(metadata: Mapping[str, Any], arrays: Arrays, n_centers: int) ->
         and levels == sorted(set(levels))
         and levels[0] >= 1
         and levels[-1] == n_centers,
-        "its levels are not rising numbers of clusters that end at the number of centers",
+        "its levels are not increasing numbers of clusters up to the number of centers",
     )
     _require(type(following) is int and 0 < following < 1 << 62, "its next name is out of range")
     _require(names.size == sum(levels), "it does not have one name for each cluster")
@@ -202,7 +202,7 @@ def _cells_from(
     cell = _take(arrays, "cells.cell", np.uint8, 1)
     n, d = coordinates.shape
     _require(1 <= n <= parent.size and d >= 1, "it has no cells, or more cells than centers")
-    _require(order.size == cell.size == n, "the tables of cells have different lengths")
+    _require(order.size == cell.size == n, "the arrays of cells have different lengths")
     parent = parent[:n]
     _require(_in_range(order, n), "the number of a cell's center is out of range")
     _require(np.unique(order).size == n, "a center has two cells")
@@ -227,7 +227,7 @@ def _grid_from(metadata: Mapping[str, Any], arrays: Arrays, d: int) -> Grid:
     shift = _take(arrays, "grid.shift", np.uint64, 2)
     _require(
         anchor.size == lowest.size == origin.size == d and shift.shape == (BLOCKS, d),
-        "the tables of the grid have different numbers of columns",
+        "the arrays of the grid have different numbers of columns",
     )
     finite = np.isfinite(lowest).all() and np.isfinite(origin).all()
     _require(finite, "the position of the grid is not finite")
@@ -239,12 +239,12 @@ def _splits_from(
 ) -> SplitLocator:
     centers = _take(arrays, "splits.centers", np.float64, 2)
     n, d = centers.shape
-    _require(1 <= n <= parent.size and d >= 1, "it has no places of centers, or too many")
-    _require((np.abs(centers) <= 1.0).all(), "the place of a center is not within [-1, 1]")
+    _require(1 <= n <= parent.size and d >= 1, "it has no coordinates of centers, or too many")
+    _require((np.abs(centers) <= 1.0).all(), "a coordinate of a center is not within [-1, 1]")
     rivals = None
     if "splits.rivals" in arrays:
         rivals = _take(arrays, "splits.rivals", np.float64, 2)
-        _require(rivals.shape == centers.shape, "its tables of points have different shapes")
+        _require(rivals.shape == centers.shape, "its arrays of points have different shapes")
         _require((np.abs(rivals) <= 1.0).all(), "a point is not within [-1, 1]")
     return SplitLocator(centers, parent[:n], *_metric_from(metadata), rivals)
 
@@ -256,9 +256,9 @@ def _planes_from(
     normals = _take(arrays, "planes.normals", np.float64, 2)
     n, d = points.shape
     _require(1 <= n <= parent.size and d >= 1, "it has no planes, or too many")
-    _require(normals.shape == points.shape, "its tables of planes have different shapes")
+    _require(normals.shape == points.shape, "its arrays of planes have different shapes")
     finite = np.isfinite(points).all() and (np.abs(normals) <= 1.0).all()
-    _require(finite, "a plane has no place or no direction")
+    _require(finite, "a plane has no position or no direction")
     return PlaneLocator(points, normals, parent[:n], *_metric_from(metadata))
 
 
@@ -271,7 +271,7 @@ def _sparse_planes_from(
     if offsets is None or offsets.dtype != np.float64 or offsets.ndim != 1:
         raise ValueError("it has no offsets of planes")
     if not (1 <= offsets.size <= parent.size and np.isfinite(offsets).all()):
-        raise ValueError("it has too many planes, or one without a place")
+        raise ValueError("it has too many planes, or one without a position")
     normals = rows_from_arrays("planes", arrays, offsets.size, d)
     if normals is None or normals.dtype != np.float64 or not (np.abs(normals.data) <= 1.0).all():
         raise ValueError("a plane has no direction")
@@ -349,7 +349,7 @@ def rows_from_arrays(name: str, arrays: Arrays, n_rows: int, n_columns: int) -> 
         and starts[-1] == data.size == indices.size
         and (np.diff(starts) >= 0).all()
     ):
-        raise ValueError(f"its sparse {name} do not begin where those before end")
+        raise ValueError(f"its sparse {name} do not start where the previous ones end")
     new_row = np.zeros(indices.size + 1, dtype=np.bool_)
     new_row[starts] = True
     rising = (np.diff(indices) > 0) | new_row[1:-1]

@@ -227,10 +227,10 @@ def _check_least(least: Any) -> float | None:
 def _read_left(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Left:
     record, names = _record(metadata, "left"), arrays.get("left.names")
     if names is None or names.dtype != np.int64 or names.ndim != 1 or (names < 0).any():
-        raise ValueError("it has no names of the clusters of rows that left")
+        raise ValueError("it has no cluster names of the rows that left")
     level = record.get("level")
     if type(level) is not int or level < 1:
-        raise ValueError("the number of clusters that rows left is not a positive integer")
+        raise ValueError("the level of the rows that left is not a positive integer")
     ids = unpack_ids(record.get("ids"), arrays, names.size, "left")
     if ids is None:
         raise ValueError("it has no ids of the rows that left")
