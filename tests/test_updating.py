@@ -472,7 +472,7 @@ def test_ids_survive_updates(name, tmp_path):
 def test_ids_survive_updates_and_following():
     model = HierarchicalKMedian(3, max_centers=6).fit(ROWS[:40], ids=NAMES[:40])
     model = model.follow(ROWS[:50], ids=NAMES[:50]).forget(ids=NAMES[:5])
-    assert model.hierarchy_.naming is None  # an update is a fit: names begin again
+    assert model.hierarchy_.naming.levels == (3,)
     after = model.follow(ROWS[10:], ids=NAMES[10:])
     assert (after.follow_.n_survivors, after.follow_.n_new, after.follow_.n_left) == (40, 10, 5)
     assert set(after.moves_["id"].tolist()) <= set(NAMES[10:50].tolist())

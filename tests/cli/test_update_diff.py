@@ -309,3 +309,24 @@ def test_a_model_from_python_is_cut_and_labels_tables(holdfast, people):
     assert predicted.code == 0, predicted.err
     labels = [json.loads(done.out)["rows"]["cluster_3"] for done in (cut, predicted)]
     assert labels[0] == labels[1]
+
+
+def test_update_keeps_the_names_of_a_followed_model(holdfast, people, model):
+    first, late = rows_of(people, 0, 50, "first.csv"), rows_of(people, 50, 55, "late.csv")
+    done = holdfast("follow", "people.holdfast", first, "--levels", "3,5", "--id", "id", "--out", "f.csv",
+                    "--model", "followed.holdfast", "--quiet")  # fmt: skip
+    assert done.code in (0, 3), done.err
+    before = load("followed.holdfast")
+    ended = before.hierarchy_.names(5)[1]
+    gone = {str(id) for id in before.ids_[before.labels_ == 1]}
+    lines = people.read_text().splitlines()
+    text = [lines[0], *(line for line in lines[1:51] if line.split(",")[0] in gone)]
+    (people.parent / "gone.csv").write_text("\n".join(text) + "\n")
+    done = holdfast("update", "followed.holdfast", "--remove", "gone.csv", "--add", late, "--quiet")
+    assert done.code == 0, done.err
+    after = load("followed.holdfast")
+    names = after.hierarchy_.names(5)
+    assert ended not in names
+    assert max(names) >= before.hierarchy_.naming.next_name
+    kept = np.isin(names, before.hierarchy_.names(5))
+    assert 2 <= kept.sum() < 5

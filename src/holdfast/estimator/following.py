@@ -209,7 +209,7 @@ class FollowedModel:
         if given is not None:
             leaf = hierarchy.predict(np.asarray(rows, dtype=np.float64), sizes[-1])
         fit = self._fit_of(rows, mass, sizes[-1])
-        from holdfast.follow.engine import measure_staleness
+        from holdfast.follow.report import measure_staleness
 
         return measure_staleness(yesterday, rows, mass, leaf, sizes, fit)
 
@@ -250,6 +250,21 @@ class FollowedModel:
             bool(vars(self).get("_bound", False)),
             vars(self).get("_least"),
         )
+
+    def _last_named(self) -> Yesterday | None:
+        """Return the latest clusters with lasting names; None if names are labels."""
+        if "hierarchy_" not in vars(self):  # not computed since they were looked at
+            return vars(self).get("_named")
+        naming = self.hierarchy_.naming
+        if naming is None:
+            return None
+        if self.n_clusters > naming.levels[-1]:
+            raise ValueError(
+                f"n_clusters must be at most {naming.levels[-1]}, the largest number of clusters whose "
+                f"names are kept; got {self.n_clusters}. Fit again."
+            )
+        model: Any = self
+        return self._as_yesterday(model._held_rows()[0])
 
     def _ids_of(self, X: ArrayLike, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
         found, known = check_ids(X, ids, n_rows), self.ids_

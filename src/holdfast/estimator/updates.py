@@ -67,7 +67,10 @@ class HeldRows(Protocol):
 RESULTS = ("hierarchy_", "labels_", "center_indices_", "cluster_centers_", "reach_")
 """The attributes that are computed from the rows."""
 
-FOLLOWED = ("reach_", "held_", "moves_", "events_", "follow_", "_ids", "_left", "_bound", "_least")
+FOLLOWED = (
+    *("reach_", "held_", "moves_", "events_", "follow_"),
+    *("_ids", "_left", "_bound", "_least", "_named"),
+)
 """The attributes that belong to the rows of one fit."""
 
 
@@ -153,8 +156,9 @@ class ChangingRows(CheckedRows):
         The result equals a fit on all rows. It is computed on the next use: for the tree, the first
         256 clusters, and the others when something asks for them. The cost of an update depends on
         the added rows only; with ids, the rows are copied. An update uses the current parameters
-        and the seed of the first fit. Ids are kept. As in any fit, the clusters are named by their
-        labels; `follow` keeps lasting names.
+        and the seed of the first fit. Ids are kept. In a model that follows another one or was
+        polished, so are the lasting names: each cluster gets the name of the one with which it shares
+        most rows, others get new names. Use `follow` to keep rows in their clusters, too.
 
         Parameters
         ----------
@@ -236,7 +240,13 @@ class ChangingRows(CheckedRows):
         clustering = cluster_first(rows, repeated, settings, held.extent, order, k)
         if isinstance(held, RowLog):
             self._held = held.sorted(clustering.order)
-        return clustering.hierarchy
+        if (named := vars(self).get("_named")) is None:
+            return clustering.hierarchy
+        from holdfast.follow.engine import name_fitted
+
+        model: Any = self
+        hierarchy, self._left = name_fitted(named, rows, repeated, model.ids_, clustering.hierarchy)
+        return hierarchy
 
     @computed
     def labels_(self) -> NDArray[np.int32]:
@@ -281,15 +291,19 @@ class ChangingRows(CheckedRows):
         *,
         adding: bool,
     ) -> Self:
+        model: Any = self
         with lock_of(self):
             before = dict(vars(self))
             try:
+                named = model._last_named()
                 if not self._has_ids(ids):
                     self._change_rows(X, sample_weight, adding=adding)
                 elif adding:
                     self._add_named(X, sample_weight, ids)
                 else:
                     self._remove_named(X, sample_weight, ids)
+                if named is not None:
+                    model._named = named
             except BaseException:
                 self.__dict__ = before  # as if nothing had happened
                 raise

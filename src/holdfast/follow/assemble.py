@@ -12,7 +12,7 @@ from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.locate import MeansLocator
 from holdfast.hierarchy.model import Naming
 
-__all__ = ["build_changed", "build_unchanged", "give_names", "next_name_of"]
+__all__ = ["build_changed", "build_unchanged", "give_names", "names_by_label", "next_name_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def _build_followed(
     center_unit[order.label] = center
     path = np.empty_like(levels.path)
     path[order.label] = levels.path
-    naming = _names_by_label(levels, path, next_name)
+    naming = names_by_label(levels, path, next_name)
     with np.errstate(over="ignore"):
         costs = np.ldexp(_costs_of_cuts(problem, found, leaf, order) * unit, -exponent)
     if not np.isfinite(costs).all():
@@ -260,7 +260,7 @@ def _costs_of_cuts(
     return np.minimum.accumulate(np.array(costs[::-1]))
 
 
-def _names_by_label(levels: Levels, path: Numbers, next_name: int) -> Naming:
+def names_by_label(levels: Levels, path: Numbers, next_name: int) -> Naming:
     """Names of the labels of every level: label t of a level is the cluster that holds leaf t."""
     names = tuple(levels.names[path[:k, level]] for level, k in enumerate(levels.sizes))
     for array in names:

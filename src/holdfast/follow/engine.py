@@ -13,29 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.centers.keyed_table import Table
-from holdfast.follow.assemble import build_changed, build_unchanged, give_names, next_name_of
+from holdfast.follow.assemble import (
+    build_changed,
+    build_unchanged,
+    give_names,
+    names_by_label,
+    next_name_of,
+)
 from holdfast.follow.match import (
     Known,
     Today,
     Yesterday,
-    group_staying,
     key_rows,
     list_known,
     match_rows,
     who_left,
 )
-from holdfast.follow.report import (
-    FollowReport,
-    Staleness,
-    list_events,
-    list_moves,
-    partners_of,
-)
+from holdfast.follow.report import FollowReport, list_events, list_moves, match_fresh, priceless
 from holdfast.follow.start import latent_gains, place_rows, start_from
 from holdfast.follow.state import (
-    NEW,
     Floats,
-    Ints,
     Levels,
     Numbers,
     Problem,
@@ -49,7 +46,7 @@ from holdfast.rows.ids import Left
 
 Rows = Floats  # or 32-bit ones: means read them as they are
 
-__all__ = ["Followed", "Options", "Yesterday", "follow_rows", "measure_staleness"]
+__all__ = ["Followed", "Options", "Yesterday", "follow_rows", "name_fitted"]
 
 LADDER = (0.7, 0.5, 0.3, 0.15, 0.0)
 """Parts of the price at the levels that cost too much, until they do not."""
@@ -150,7 +147,7 @@ def _decide(
     unknown = np.full(len(before.sizes), np.nan)
     if today.units.n_surviving == 0:
         fitted = fit()
-        fresh = _match_fresh(problem, before, fitted, today.first_row)
+        fresh = match_fresh(problem, before, fitted, today.first_row)
         return _Outcome(fresh, price, fresh.cost, False, parent=fitted.parent)
     if not today.is_same:
         found = improve_structure(problem, settle_rows(problem, start))
@@ -158,7 +155,7 @@ def _decide(
     fresh_cost = unknown
     if options.tolerance is not None:
         fitted = fit()
-        fresh = _match_fresh(problem, before, fitted, today.first_row)
+        fresh = match_fresh(problem, before, fitted, today.first_row)
         fresh_cost = fresh.cost
         found, price = _keep_tolerance(problem, found, fresh, options.tolerance)
         exceeded = bool((found.cost > _most_allowed(fresh, options.tolerance)).any())
@@ -172,20 +169,34 @@ def _decide(
     return _Outcome(found, price, fresh_cost, exceeded, unlimited, parent)
 
 
-def _match_fresh(problem: Problem, before: Levels, fresh: Hierarchy, first_row: Ints) -> Solution:
-    """Take the levels of a new fit; of its clusters and yesterday's, those that share most match."""
-    levels = levels_of(fresh, before.sizes)
-    leaf: Numbers = fresh.cut(before.sizes[-1])[first_row]
-    flow = problem.flow(leaf, before.sizes[-1], problem.units.counted)
-    names = np.full(levels.names.size, NEW, dtype=np.int64)
-    for level in range(len(before.sizes)):
-        first, last = before.offsets[level : level + 2]
-        shared = np.zeros((last - first, last - first), dtype=np.int64)
-        rows, columns = before.path[:, level] - first, levels.path[:, level] - first
-        np.add.at(shared, (rows[:, None], columns[None, :]), flow)
-        for a, b in partners_of(shared).items():
-            names[first + b] = before.names[first + a]
-    return solve_as(problem, replace(levels, names=names), leaf)
+def name_fitted(
+    yesterday: Yesterday,
+    rows: Rows,
+    weight: Floats | None,
+    ids: NDArray[Any] | None,
+    fitted: Hierarchy,
+) -> tuple[Hierarchy, Left | None]:
+    """Give a fit the names of the clusters before it, and end it at the largest level.
+
+    Returns
+    -------
+    hierarchy : Hierarchy
+    left : Left or None
+        Who left.
+    """
+    assert yesterday.hierarchy.naming is not None
+    known = [k for k in yesterday.hierarchy.naming.levels if k <= fitted.n_centers]
+    before = levels_of(yesterday.hierarchy, tuple(known or [fitted.n_centers]))
+    today, _ = match_rows(
+        *(yesterday, before, list_known(yesterday, before.sizes[-1]), rows, weight, ids),
+        lambda asked: (np.zeros(asked.size), 0.0),
+    )
+    problem = priceless(today.units, before, yesterday.seed)
+    named = retire_names(problem, match_fresh(problem, before, fitted, today.first_row))
+    levels, next_name = give_names(named.levels, next_name_of(yesterday.hierarchy))
+    naming = names_by_label(levels, levels.path, next_name)
+    hierarchy = replace(fitted.first(before.sizes[-1]), naming=naming)
+    return hierarchy, who_left(yesterday, today, before)
 
 
 def _keep_tolerance(
@@ -342,25 +353,3 @@ class _Finish:
         flow = self.problem.flow(found.leaf, before.sizes[-1], self.today.units.counted)
         after = np.asarray(found.weights * unit, dtype=np.float64)
         return list_events(sizes, before, found.levels, flow, after, unit)
-
-
-def measure_staleness(
-    yesterday: Yesterday,
-    rows: Rows,
-    weight: Floats | None,
-    leaf: Numbers,
-    levels: tuple[int, ...],
-    fit: Callable[[], Hierarchy],
-) -> Staleness:
-    """Compare the clusters of rows, given by their leaves, with a new fit of the same rows."""
-    before = levels_of(yesterday.hierarchy, levels)
-    present = np.flatnonzero(np.ones(rows.shape[0]) if weight is None else weight > 0.0)
-    counts = None if weight is None else weight[present]
-    table = key_rows(rows[present], counts, yesterday.spherical, yesterday.seed)
-    units, _, lead = group_staying(table, leaf[present])
-    price, known = np.zeros(len(levels)), before.names[before.path]
-    problem = Problem(units, known, np.ones(len(levels)), price, None, yesterday.seed, price)
-    own = solve_as(problem, before, units.origin)
-    fresh = _match_fresh(problem, before, fit(), present[lead])
-    ratio = np.where(fresh.cost > 0.0, own.cost, 1.0) / np.where(fresh.cost > 0.0, fresh.cost, 1.0)
-    return Staleness(levels, ratio, fresh.moved / units.n_surviving)

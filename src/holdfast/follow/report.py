@@ -1,15 +1,27 @@
-"""What following did: who moved where and why, and what became of each cluster."""
+"""What following did: who moved where and why, what became of each cluster, how far a new fit is."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from holdfast.follow.match import Match
-from holdfast.follow.state import Floats, Ints, Levels, Numbers, Units
+from holdfast.follow.match import Match, Yesterday, group_staying, key_rows
+from holdfast.follow.state import (
+    NEW,
+    Floats,
+    Ints,
+    Levels,
+    Numbers,
+    Problem,
+    Solution,
+    Units,
+    levels_of,
+    solve_as,
+)
+from holdfast.hierarchy import Hierarchy
 
 __all__ = [
     "EVENTS",
@@ -21,8 +33,11 @@ __all__ = [
     "list_events",
     "list_moves",
     "match_clusters",
+    "match_fresh",
+    "measure_staleness",
     "name_events",
     "partners_of",
+    "priceless",
 ]
 
 REASONS = ("values changed", "new parent", "split", "merge", "boundary moved")
@@ -127,6 +142,50 @@ class Staleness:
     levels: tuple[int, ...]
     cost: Floats
     moved: Floats
+
+
+def measure_staleness(
+    yesterday: Yesterday,
+    rows: Floats,
+    weight: Floats | None,
+    leaf: Numbers,
+    levels: tuple[int, ...],
+    fit: Callable[[], Hierarchy],
+) -> Staleness:
+    """Compare the clusters of rows, given by their leaves, with a new fit of the same rows."""
+    before = levels_of(yesterday.hierarchy, levels)
+    present = np.flatnonzero(np.ones(rows.shape[0]) if weight is None else weight > 0.0)
+    counts = None if weight is None else weight[present]
+    table = key_rows(rows[present], counts, yesterday.spherical, yesterday.seed)
+    units, _, lead = group_staying(table, leaf[present])
+    problem = priceless(units, before, yesterday.seed)
+    own = solve_as(problem, before, units.origin)
+    fresh = match_fresh(problem, before, fit(), present[lead])
+    ratio = np.where(fresh.cost > 0.0, own.cost, 1.0) / np.where(fresh.cost > 0.0, fresh.cost, 1.0)
+    return Staleness(levels, ratio, fresh.moved / units.n_surviving)
+
+
+def match_fresh(problem: Problem, before: Levels, fresh: Hierarchy, first_row: Ints) -> Solution:
+    """Take the levels of a new fit; of its clusters and yesterday's, those that share most match."""
+    levels = levels_of(fresh, before.sizes)
+    leaf: Numbers = fresh.cut(before.sizes[-1])[first_row]
+    flow = problem.flow(leaf, before.sizes[-1], problem.units.counted)
+    names = np.full(levels.names.size, NEW, dtype=np.int64)
+    for level in range(len(before.sizes)):
+        first, last = before.offsets[level : level + 2]
+        shared = np.zeros((last - first, last - first), dtype=np.int64)
+        rows, columns = before.path[:, level] - first, levels.path[:, level] - first
+        np.add.at(shared, (rows[:, None], columns[None, :]), flow)
+        for a, b in partners_of(shared).items():
+            names[first + b] = before.names[first + a]
+    return solve_as(problem, replace(levels, names=names), leaf)
+
+
+def priceless(units: Units, levels: Levels, seed: int) -> Problem:
+    """State the problem of moving without a price, to compare clusters that are given."""
+    count = len(levels.sizes)
+    nothing = np.zeros(count)
+    return Problem(units, levels.names[levels.path], np.ones(count), nothing, None, seed, nothing)
 
 
 def list_moves(

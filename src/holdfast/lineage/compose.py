@@ -87,7 +87,7 @@ def compose_release(
         held=np.zeros(n_rows, dtype=np.bool_) if held is None else np.asarray(held)[present],
         ids=ids,
         id_name=None if table is None else table.id_name,
-        rows=_in_units(_take(model.rows_, present), unit) if include_rows else None,
+        rows=_take(model.rows_, present) * unit if include_rows else None,
         n_survivors=0 if follow is None else int(follow.n_survivors),
         n_new=n_rows if follow is None else int(follow.n_new),
         n_left=0 if follow is None else int(follow.n_left),
@@ -296,11 +296,9 @@ def _costs_of(
     """Sum the distances of the rows of each cluster to its mean."""
     metric, costs = model._fitted_metric, np.zeros(means.shape[0])
     if metric == "manhattan":  # which cannot be followed
-        for j in range(len(levels.sizes)):
-            labels = levels.path[leaf, j]
-            costs += np.bincount(
-                labels, weight * distance_to_own(rows, means, labels, metric), costs.size
-            )
+        for labels in levels.path[leaf].T:
+            distance = distance_to_own(rows, means, labels, metric)
+            costs += np.bincount(labels, weight * distance, costs.size)
         return costs
     if metric == "cosine":
         rows, means = unit_rows(rows), unit_rows(means)
@@ -351,10 +349,6 @@ def _columns_of(model: "HierarchicalKMedian") -> tuple[tuple[str, ...], NDArray[
     numbered = [f"column_{j}" for j in range(model.n_features_in_)]
     names = tuple(str(name) for name in getattr(model, "feature_names_in_", numbered))
     return names, np.ones(len(names))
-
-
-def _in_units(rows: NDArray[np.float64], unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    return rows if (unit == 1.0).all() else rows * unit
 
 
 def _with_rows(moves: Any, ids: NDArray[Any] | None, present: NDArray[np.int64]) -> NDArray[Any]:
