@@ -1,4 +1,4 @@
-"""Whether probabilities of `membership` are those of new deletions, on made-up tables.
+"""Whether probabilities of `membership` are those of new deletions, on synthetic tables.
 
 For each table of 200 rows in up to four groups, 20 refits give each row a probability; 6 new deletions
 of 5% of the rows count how often it stays. Errors are over tables, since whole boundaries move.

@@ -45,7 +45,7 @@ def draw(folder: Path, table: Table) -> None:
             ax.set_xlim(low - 0.18 * (high - low), high + 0.18 * (high - low))  # room for names
         if made:
             ax = axes[len(groups)]
-            ax.set_title("made-up series; lower right is better")
+            ax.set_title("synthetic series; lower right is better")
             ax.set(xlabel="planted changes followed within two releases, in %", xlim=(-8.0, 112.0))
             panels.append((ax, *_draw_panel(ax, _by_change(table, made))))
             ax.set_ylabel("rows that move per step when nothing changes, in %")

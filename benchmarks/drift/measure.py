@@ -38,7 +38,7 @@ class Effort:
     releases : int
         Of each real series, at most.
     trials : int
-        Of each made-up series.
+        Of each synthetic series.
     removals : int
         Releases of a series from which rows are removed.
     """
@@ -68,7 +68,7 @@ class Cell:
 def measure_cell(cell: Cell) -> dict[str, Any]:
     """Return what the tables need, as plain numbers: for each k, lists of units.
 
-    Units are the steps of a real series, and the trials of a made-up one.
+    Units are the steps of a real series, and the trials of a synthetic one.
     """
     (series,) = (one for one in SERIES if one.name == cell.series)
     (method,) = (one for one in METHODS if one.name == cell.method)

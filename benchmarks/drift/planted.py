@@ -1,4 +1,4 @@
-"""Made-up series in which what changes is known.
+"""Synthetic series in which what changes is known.
 
 Eight groups (nine before a death), of a hundred rows each, around random places of a lattice in four
 dimensions. Two of the groups are neighbors, so that eight clusters have to choose: before a split or
@@ -51,7 +51,7 @@ _UNIFORMS = 12  # the sum of twelve uniforms has variance 1
 
 @dataclass(frozen=True)
 class Release:
-    """Rows with their ids, and in made-up series the group of each."""
+    """Rows with their ids, and in synthetic series the group of each."""
 
     ids: NDArray[Any]
     X: Array

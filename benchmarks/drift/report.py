@@ -93,11 +93,11 @@ def _list_parts(table: Table) -> list[str]:
             parts += [f"## {title}", _average_table(table, series)]
     if made := table.select(MADE):
         parts += [
-            "## Made-up series without a change to follow",
+            "## Synthetic series without a change to follow",
             _HOW_MADE,
             _still_table(table, made),
         ]
-        parts += ["## Made-up changes", _HOW_CHANGES, _change_table(table, made)]
+        parts += ["## Synthetic changes", _HOW_CHANGES, _change_table(table, made)]
     parts += ["## Promises of following", _promise_table(table)]
     return [*parts, "## Where a peer both costs less and moves less", _better_table(table)]
 

@@ -1,7 +1,7 @@
 """What is followed: tables that change from one release to the next.
 
 *Windows*: rows have fixed values, the oldest leave and new ones come. *Panels*: rows keep their
-identity and their values change. *Made-up* series (planted.py): what changes is known.
+identity and their values change. *Synthetic* series (planted.py): what changes is known.
 
 Series that a parameter of following was chosen on are marked, and are in no average that judges it.
 Every series is scaled by the means and standard deviations of its first release: who clusters the
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-WINDOWS, SLOW, NOISY, MADE = "windows", "slow panels", "noisy panels", "made-up"
+WINDOWS, SLOW, NOISY, MADE = "windows", "slow panels", "noisy panels", "synthetic"
 KS = (4, 8, 16)
 WEATHER_DAYS, WEATHER_STEP, WEATHER_RELEASES = 60, 2, 60
 FLIGHT_DAYS, FLIGHT_STEP = 28, 7
@@ -63,7 +63,7 @@ class Series:
 
     @property
     def planted(self) -> str:
-        """What changes in a made-up series; "" in a real one."""
+        """What changes in a synthetic series; "" in a real one."""
         return self.name if self.group == MADE else ""
 
 

@@ -1,7 +1,7 @@
 """Cells -> a table of figures -> averages.
 
 Standard errors are over the steps of a real series, which are not independent of each other, and
-over the trials of a made-up one.
+over the trials of a synthetic one.
 """
 
 import csv

@@ -14,7 +14,7 @@ GROUPS = {
     PAPER: "the paper's data sets, prepared as in the paper",
     ALL_COLUMNS: "the same, standardized with all columns",
     RAW: "the same, raw",
-    MADE: "made-up data",
+    MADE: "synthetic data",
 }
 TITLES = {COST: "cost", ONE: "excess, 1 row", FIVE: "excess, 5%"}
 # Figure -> (wanted, aim): means of ratios to Ward over the paper's data sets, k = 4 and 8.
