@@ -27,15 +27,6 @@ from holdfast.rows.sketch import Sketch, whole_weights
 from holdfast.tables.chunks import CHUNK_ROWS, Chunk, Source, check_like, open_source
 from holdfast.tables.write import STREAM_ENDINGS, write_parts
 
-__all__ = [
-    "build_cap",
-    "fit_chunks",
-    "fit_sketch",
-    "predict_chunks",
-    "sketch_source",
-    "write_labels",
-]
-
 
 def fit_chunks(
     estimator: HierarchicalKMedian,

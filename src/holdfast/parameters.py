@@ -13,21 +13,6 @@ from scipy.sparse import issparse
 from holdfast._machine.hash import seed_from
 from holdfast.centers.medoids import MAX_CANDIDATES
 
-__all__ = [
-    "AUTO_EPSILON",
-    "DEFAULT_CENTERS",
-    "METRICS",
-    "Method",
-    "Metric",
-    "Settings",
-    "check_choices",
-    "check_column_scale",
-    "check_distances",
-    "check_integer",
-    "check_weight",
-    "settings_for",
-]
-
 Method = Literal["means", "medoids", "tree"]
 Metric = Literal["euclidean", "manhattan", "cosine", "precomputed"]
 

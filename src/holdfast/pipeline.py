@@ -36,8 +36,6 @@ from holdfast.parameters import Settings
 from holdfast.rows.log import CellOrder, order_of
 from holdfast.tree import build_tree
 
-__all__ = ["Clustering", "cluster_and_order", "cluster_first", "cluster_rows"]
-
 FIRST = 256
 """Clusters that are built after an update before more are asked for."""
 

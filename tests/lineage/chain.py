@@ -19,6 +19,7 @@ class FakeHierarchy:
     labels: dict[int, np.ndarray]
     lasting: dict[int, np.ndarray]
     costs: np.ndarray
+    naming: None = None
 
     @property
     def parent(self) -> np.ndarray:

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["explain_memory_error", "unwrap_interrupts", "warn_user"]
-
 _BYTES_A_ROW = 110  # peak beyond the input; measured by benchmarks/growth.py
 _BYTES_A_VALUE = 16  # coordinates, unsorted and sorted
 _OWN = ("holdfast", "holdfast_paper", "sklearn", "joblib", "dask", "distributed")
@@ -37,22 +35,10 @@ def unwrap_interrupts() -> Iterator[None]:
 
 
 def explain_memory_error(error: MemoryError, X: Any) -> MemoryError:
-    """Convert the failed allocation of a fit to an error with advice.
+    """Convert the failed allocation of a fit to `X` to an error with advice, to raise from `error`.
 
     Also frees the arrays of the failed fit, which would otherwise stay in memory as long as the
     caller keeps the error.
-
-    Parameters
-    ----------
-    error : MemoryError
-        The caught error; its frames are cleared.
-    X : array-like of shape (n_samples, n_features)
-        The rows of the fit.
-
-    Returns
-    -------
-    MemoryError
-        The error to raise from `error`.
     """
     traceback.clear_frames(error.__traceback__)
     shape: tuple[int, ...] = np.shape(X) if hasattr(X, "shape") else (len(X),)
@@ -74,12 +60,12 @@ def _in_units(size: float) -> str:
     return f"{size:.3g} TB"
 
 
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+def warn_user(message: str) -> None:
     """Warn at the first caller outside these packages."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(message, stacklevel=level)
 
 
 def _is_own(module: str) -> bool:

@@ -15,7 +15,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["file_state", "hold_file", "read_pipe", "write_whole"]
 
 _TURN_SECONDS = 0.2
 # Windows refuses to replace a file while anybody reads it, if only a virus scanner.
@@ -56,16 +55,10 @@ def file_state(path: str | os.PathLike[str] | int) -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def hold_file(path: str | os.PathLike[str], waiting: Callable[[], object]) -> Iterator[None]:
-    """Hold a file, so that nobody else who holds it reads or replaces it meanwhile.
+    """Hold an existing file or folder, so that nobody else who holds it reads or replaces it meanwhile.
 
-    Where the system or the file system has no such locks, this does nothing.
-
-    Parameters
-    ----------
-    path : str or path-like
-        An existing file or folder. It may be replaced while it is held.
-    waiting : callable
-        Called once if another program holds the file.
+    It may be replaced while it is held. `waiting` is called once if another program holds it. Where
+    the system or the file system has no such locks, this does nothing.
     """
     with contextlib.ExitStack() as stack:
         while fcntl is not None:
@@ -84,17 +77,10 @@ def hold_file(path: str | os.PathLike[str], waiting: Callable[[], object]) -> It
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any]) -> None:
-    """Write a file under a temporary name in its folder, then rename it.
+    """Let `write` fill a file under a temporary name in its folder, then rename it.
 
     After an error, a full disk or an interrupt, the old file is unchanged and no partial file
     remains.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file to create or replace.
-    write : callable
-        Receives the open binary file.
     """
     target = Path(path)
     part = target.with_name(f".{target.name[:200]}.{uuid.uuid4().hex}.part")

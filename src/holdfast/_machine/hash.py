@@ -19,9 +19,6 @@ from numpy.typing import NDArray
 
 from holdfast._machine.jit import writing_kernel
 
-__all__ = ["combine", "combine_arrays", "keyed_sample", "log_each", "portable_exp", "portable_log"]
-__all__ += ["purpose_key", "seed_from", "uniform"]
-
 _WORD = (1 << 64) - 1
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, odd
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -129,16 +126,8 @@ def combine_arrays(keys: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArr
 def seed_from(random_state: Any) -> int:
     """Convert a `random_state` as in scikit-learn to one 64-bit seed.
 
-    Parameters
-    ----------
-    random_state : int, numpy.random.RandomState, numpy.random.Generator or None
-        An integer of any size is the seed itself, modulo 2^64. A generator gives the next 64 bits
-        that it draws. None gives fresh entropy.
-
-    Returns
-    -------
-    int
-        In ``[0, 2**64)``.
+    An integer of any size is the seed itself, modulo 2^64. A RandomState or Generator gives the next
+    64 bits that it draws. None gives fresh entropy.
     """
     if isinstance(random_state, Integral):
         return int(random_state) & _WORD
@@ -158,29 +147,20 @@ def seed_from(random_state: Any) -> int:
 def keyed_sample(
     rows: NDArray[np.float64], size: int, seed: int, purpose: str
 ) -> NDArray[np.int64]:
-    """Sample the rows with the smallest keys, where there are more than `size`.
+    """Return the numbers of the rows with the smallest keys, ascending; all if there are at most `size`.
 
-    A key is a hash of the seed and of the row's values, so a row stays in the sample when other
-    rows are added or removed, unless they displace it. Equal rows are taken in their order.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d), dtype float64
-    size : int
-    seed : int
-    purpose : str
-        Samples for different purposes are independent.
-
-    Returns
-    -------
-    ndarray of shape (min(n, size),), dtype int64
-        Row numbers, ascending.
+    A key is a hash of the seed, the purpose and the row's values, so a row stays in the sample when
+    other rows are added or removed, unless they displace it. Equal rows are taken in their order.
     """
-    n = rows.shape[0]
-    if n <= size:
-        return np.arange(n)
-    keys = np.full(n, purpose_key(seed, purpose), dtype=np.uint64)
+    if rows.shape[0] <= size:
+        return np.arange(rows.shape[0])
+    return np.sort(np.argsort(key_rows(rows, seed, purpose), kind="stable")[:size])
+
+
+def key_rows(rows: NDArray[np.float64], seed: int, purpose: str) -> NDArray[np.uint64]:
+    """Hash the seed, the purpose and the values of each row."""
+    keys = np.full(rows.shape[0], purpose_key(seed, purpose), dtype=np.uint64)
     for column in rows.T:
         words = (column + 0.0).view(np.uint64)  # + 0.0: a negative zero is a zero
         keys = combine_arrays(keys, words)
-    return np.sort(np.argsort(keys, kind="stable")[:size])
+    return keys

@@ -15,17 +15,6 @@ from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = [
-    "inlined_kernel",
-    "inner_kernel",
-    "is_compiled",
-    "kernel",
-    "prefetch",
-    "read_only",
-    "writing_kernel",
-]
-
-
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
-__all__ = ["cut_rows", "lock_of", "results_of", "share_parts", "share_rows"]
-
 _WORTHWHILE = 1 << 17
 
 _LOCKS: WeakKeyDictionary[object, threading.RLock] = WeakKeyDictionary()

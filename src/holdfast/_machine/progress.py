@@ -14,8 +14,6 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-__all__ = ["Listener", "Progress", "ProgressOption", "describe_seconds"]
-
 Listener = Callable[[str, float, float | None], None]
 """Called with the current step, the work done, and the total work or None."""
 

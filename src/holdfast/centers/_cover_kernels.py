@@ -17,10 +17,6 @@ from numpy.typing import NDArray
 from holdfast._machine.jit import inlined_kernel, inner_kernel, prefetch, writing_kernel
 from holdfast.tree._kernels import DISTANCE
 
-__all__ = ["COVERED", "HEAVY", "INSIDE", "LIGHT", "NOW", "drop_first", "empty_heap"]
-__all__ += ["fill_ancestors", "find_champions", "label_leaves", "name_cells", "name_parents"]
-__all__ += ["order_ties", "push", "rank_leaves", "remaining_costs", "take"]
-
 INSIDE = np.uint8(0)  # no center below, and none below the parent
 LIGHT = np.uint8(1)  # a top: no center below, but below the parent; best gain <= the threshold
 HEAVY = np.uint8(2)  # a top with its best gain above the threshold

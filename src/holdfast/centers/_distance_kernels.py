@@ -7,9 +7,6 @@ import numpy as np
 from holdfast._machine.hash import combine, portable_log, uniform
 from holdfast._machine.jit import inner_kernel, kernel, writing_kernel
 
-__all__ = ["assign_between", "assign_rows", "distance_from", "draw_candidate", "nearest_leaves"]
-__all__ += ["scale_distances", "score_candidates", "split_members", "unit_rows"]
-
 EUCLIDEAN, MANHATTAN, COSINE, PRECOMPUTED = 0, 1, 2, 3
 ROUNDING = 2.0**-40  # relative differences below this are treated as rounding errors
 _BLOCK = 512  # members whose distances are in memory at a time

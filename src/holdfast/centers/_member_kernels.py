@@ -15,14 +15,11 @@ from holdfast._machine.jit import inner_kernel, prefetch, writing_kernel
 from holdfast.centers._distance_kernels import in_units
 from holdfast.centers._sample_kernels import FOLDED, fold
 
-__all__ = ["locate_by_planes", "measure_sides", "part_members", "room_for", "sides_of"]
-__all__ += ["split_members"]
-
 COST_UNIT = 2.0**-50  # of the extent of a cluster
 BLOCK = 128  # rows
 AHEAD = 12  # rows between the one that is read and the one that is requested
-HALF = np.uint64(32)
-LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
 
 
 def room_for(d: int) -> tuple[int, int]:
@@ -193,6 +190,16 @@ def sides_of(rows, flat, factor, members, plane, room, side):
             side[p] = room[0, p - start] > 0.0
 
 
+@inner_kernel
+def add_cost(sums, times, units):
+    """Add ``times * units`` to sums of low, middle and high words, in units of 1, 2^32 and 2^64."""
+    first, second = (times & _LOW) * (units & _LOW), (times & _LOW) * (units >> _HALF)
+    third, fourth = (times >> _HALF) * (units & _LOW), (times >> _HALF) * (units >> _HALF)
+    sums[0] += first & _LOW
+    sums[1] += (first >> _HALF) + (second & _LOW) + (third & _LOW)
+    sums[2] += (second >> _HALF) + (third >> _HALF) + fourth
+
+
 @writing_kernel
 def measure_sides(
     rows, flat, factor, members, weight, key, side, means, stretch, spherical, room, sums, low, high,
@@ -200,10 +207,9 @@ def measure_sides(
 ):  # fmt: skip
     """Cost, bounds and reach of both sides, and the member of the far side closest to its mean.
 
-    Distances count in whole units of the extent (``1 / stretch``) and are added as integers: sums
-    of low words, of middle words and of high words, in units of 1, 2^32 and 2^64. `reach` is the
-    largest. Ties for the closest member are settled by key, then by row number. Returns it and its
-    distance; -1 where there is none.
+    Distances count in whole units of the extent (``1 / stretch``) and are added as integers.
+    `reach` is the largest. Ties for the closest member are settled by key, then by row number.
+    Returns it and its distance; -1 where there is none.
     """
     d, terms = rows.shape[1], room[0]
     closest, least = np.int64(-1), math.inf
@@ -223,12 +229,7 @@ def measure_sides(
             distance = fold(terms, d)
         distance = 0.5 * distance if spherical else math.sqrt(distance)
         units = in_units(distance, COST_UNIT)
-        times = np.uint64(weight[p] if weight.size > 0 else np.int64(1))
-        first, second = (times & LOW) * (units & LOW), (times & LOW) * (units >> HALF)
-        third, fourth = (times >> HALF) * (units & LOW), (times >> HALF) * (units >> HALF)
-        sums[s, 0] += first & LOW
-        sums[s, 1] += (first >> HALF) + (second & LOW) + (third & LOW)
-        sums[s, 2] += (second >> HALF) + (third >> HALF) + fourth
+        add_cost(sums[s], np.uint64(weight[p] if weight.size > 0 else np.int64(1)), units)
         reach[s] = max(reach[s], distance)
         if s == 1 and (
             distance < least or closest < 0 or (distance == least and (key[i] < key[closest]))

@@ -30,8 +30,6 @@ from holdfast.centers._cover_kernels import (
 )
 from holdfast.tree._kernels import branch_key_at
 
-__all__ = ["early_arrivals", "first_arrivals", "largest_gains", "race", "run_rounds"]
-
 _THRESHOLD = 0.25  # heavy above this fraction of the smallest temperature of the round
 _LARGEST = 1e300
 _MARGIN = 1e-12  # more than all rounding errors of a bound

@@ -11,9 +11,6 @@ import numpy as np
 
 from holdfast._machine.jit import inner_kernel, writing_kernel
 
-__all__ = ["fold", "move_to_sphere", "normalize", "score_directions", "settle_sample"]
-__all__ += ["to_directions"]
-
 FOLDED = 16  # columns from which the terms of a row are added by halves
 TILE = 16  # members of a sample that are copied at a time
 ZERO = np.float32(0.0)

@@ -16,11 +16,8 @@ import numpy as np
 from holdfast._machine.hash import combine
 from holdfast._machine.jit import inner_kernel, writing_kernel
 from holdfast.centers._distance_kernels import COSINE, EUCLIDEAN, MANHATTAN, in_units
-from holdfast.centers._member_kernels import COST_UNIT, HALF, LOW
+from holdfast.centers._member_kernels import COST_UNIT, add_cost
 from holdfast.centers._sample_kernels import fold, move_to_sphere, normalize
-
-__all__ = ["add_products", "distances_of_rows", "gather_rows", "key_values", "measure_rows"]
-__all__ += ["score_rows", "settle_rows", "sides_of_rows", "split_rows", "unit_values"]
 
 
 @writing_kernel
@@ -279,12 +276,7 @@ def measure_rows(
         distance = inside + max(squares[s] - covered, 0.0)
         distance = 0.5 * distance if spherical else math.sqrt(distance)
         units = in_units(distance, COST_UNIT)
-        times = np.uint64(weight[p] if weight.size > 0 else np.int64(1))
-        first, second = (times & LOW) * (units & LOW), (times & LOW) * (units >> HALF)
-        third, fourth = (times >> HALF) * (units & LOW), (times >> HALF) * (units >> HALF)
-        sums[s, 0] += first & LOW
-        sums[s, 1] += (first >> HALF) + (second & LOW) + (third & LOW)
-        sums[s, 2] += (second >> HALF) + (third >> HALF) + fourth
+        add_cost(sums[s], np.uint64(weight[p] if weight.size > 0 else np.int64(1)), units)
         if s == 1 and (
             distance < least or closest < 0 or (distance == least and (key[i] < key[closest]))
         ):

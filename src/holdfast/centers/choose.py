@@ -31,8 +31,6 @@ from holdfast.grid.cells import z_order
 from holdfast.tree import Tree
 from holdfast.tree._kernels import sum_up
 
-__all__ = ["CenterSequence", "ancestors_among", "choose_centers"]
-
 _LONG_RUN = 24
 
 

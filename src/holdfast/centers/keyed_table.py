@@ -15,9 +15,6 @@ from holdfast.centers._distance_kernels import unit_rows
 from holdfast.grid._kernels import undivided_keys
 from holdfast.grid.cells import row_keys, to_fixed_point
 
-__all__ = ["Pool", "Table", "as_csr", "collect_pool", "collect_table", "sort_locations"]
-__all__ += ["key_undivided", "unit_sparse"]
-
 _LARGE = 900  # exponents of values that are left as they are
 _WEIGHT_BITS = 36
 _MOST_COUNTED = 1 << 40

@@ -38,7 +38,6 @@ from holdfast.centers.proposals import Proposer
 if TYPE_CHECKING:
     from holdfast.centers.sparse_proposals import SparsePlane
 
-__all__ = ["MeanSplits", "choose_means"]
 
 Floats = NDArray[np.float64]
 

@@ -27,16 +27,6 @@ from holdfast.centers.choose import round_keys, temperature_rate
 from holdfast.grid._kernels import count_merged, sum_weights
 from holdfast.grid.cells import row_keys, to_fixed_point
 
-__all__ = [
-    "MAX_CANDIDATES",
-    "METRICS",
-    "Locations",
-    "choose_by_distance",
-    "collect_locations",
-    "prepare_rows",
-    "score_members",
-]
-
 METRICS = ("euclidean", "manhattan", "cosine", "precomputed")
 
 MAX_CANDIDATES = 4096
@@ -147,12 +137,8 @@ def choose_by_distance(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Choose centers among the first `max_candidates` locations.
 
-    Returns
-    -------
-    center : ndarray of shape (n_centers,), dtype int64
-        Locations, in the order in which they were chosen.
-    parent : ndarray of shape (n_centers,), dtype int32
-        The cluster that each center splits; -1 for the first.
+    Returns locations, in the order in which they were chosen, and the cluster that each center
+    splits; -1 for the first.
     """
     size = min(max_candidates, locations.weight.size)
     weight, key = locations.weight[:size], locations.key[:size]

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from holdfast.centers._sample_kernels import FOLDED, to_directions
 
-__all__ = ["Margins", "is_beyond", "length_of", "plane_between"]
-
 _FINEST = 1024.0  # margins in the largest inner product
 _MOST = 127  # the largest margin; it stands for all that are larger, too
 

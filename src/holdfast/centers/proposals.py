@@ -28,8 +28,6 @@ from holdfast.centers.choose import round_keys, temperature_rate
 from holdfast.centers.keyed_table import Pool, Table, collect_pool
 from holdfast.centers.planes import Margins, is_beyond, length_of, plane_between
 
-__all__ = ["Cluster", "Proposal", "Proposer"]
-
 SAMPLE = 4096
 SCORED = 512  # members that score candidates; in few columns as many more as SCORED_VALUES hold
 SCORED_VALUES = 1 << 17

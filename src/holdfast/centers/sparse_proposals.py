@@ -41,8 +41,6 @@ from holdfast.centers.proposals import (
     _Part,
 )
 
-__all__ = ["SparsePlane", "SparseProposer"]
-
 _THREADED = 1 << 19  # values in a pass from which threads pay
 _MOST_STEPS = 2.0**31  # more than a column's grid has
 

@@ -54,13 +54,10 @@ _end_requests: list[int] = []
 
 
 def run_program(arguments: list[str]) -> int:
-    """Run ``holdfast`` with these arguments.
+    """Run ``holdfast`` with these arguments; return the exit code.
 
-    Returns
-    -------
-    int
-        Exit code: 0 success, 2 wrong usage or input, 3 a budget binds, 1 any other failure; 130 after Ctrl-C, 141
-        where the reader of a pipe has closed it and 143 after a request to terminate, as in shells.
+    0 success, 2 wrong usage or input, 3 a budget binds, 1 any other failure; 130 after Ctrl-C, 141
+    where the reader of a pipe has closed it and 143 after a request to terminate, as in shells.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -5,21 +5,6 @@ import numpy as np
 from holdfast._machine.hash import combine
 from holdfast._machine.jit import inlined_kernel, inner_kernel, kernel, prefetch, writing_kernel
 
-__all__ = [
-    "column_bounds",
-    "content_keys",
-    "count_merged",
-    "find_cells",
-    "first_difference",
-    "gather_leaves",
-    "highest_bit",
-    "precedes",
-    "shifted_word",
-    "shifted_words",
-    "sum_weights",
-    "undivided_keys",
-]
-
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -10,17 +10,6 @@ import numpy as np
 
 from holdfast._machine.jit import inner_kernel, writing_kernel
 
-__all__ = [
-    "BITS",
-    "MORE_BITS",
-    "SMALL",
-    "choose_bits",
-    "divide_records",
-    "fill_records",
-    "sort_groups",
-]
-__all__ += ["sort_rows", "vary_rows"]
-
 SMALL = 24  # segments up to this size are sorted by insertion
 BITS = 32  # of a key, and of a row number above it
 MORE_BITS = 40  # of a key, if 24 bits are enough for the row numbers

@@ -30,8 +30,6 @@ from holdfast.grid._sort_kernels import (
 )
 from holdfast.grid.place import Grid
 
-__all__ = ["Cells", "cells_in_order", "collect_cells", "row_keys", "to_fixed_point", "z_order"]
-
 ROOM = 8
 """Words of 64 bits that the nodes of the tree take for each leaf."""
 
@@ -129,14 +127,8 @@ def collect_cells(
 ) -> Cells:
     """Sort rows by cell and merge rows that share a cell at the depth of the grid.
 
-    Takes O(n d) time and O(n) memory beyond the rows (less without `room`) for data without
-    adversarial structure. Needs at most 64 d / 12 passes over the rows for any data.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_features), dtype float64
-    weight : ndarray of shape (n,), dtype float64, or None
-        Positive.
+    Weights are positive. Takes O(n d) time and O(n) memory beyond the rows (less without `room`) for
+    data without adversarial structure. Needs at most 64 d / 12 passes over the rows for any data.
     """
     if X.shape[0] > MAX_ROWS:
         raise ValueError(

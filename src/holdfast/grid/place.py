@@ -18,8 +18,6 @@ from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import share_rows
 from holdfast.grid._kernels import column_bounds, shifted_words
 
-__all__ = ["BLOCKS", "DEPTH", "ROOT_EXPONENTS", "Extent", "Grid", "bounds_of", "place_grid"]
-
 DEPTH = 63
 """Levels below the root's children; rows that share a cell at this depth form one leaf."""
 
@@ -132,12 +130,7 @@ class Grid:
         return coordinates, inside
 
     def cell_numbers(self, X: NDArray[np.float64], exponent: int) -> NDArray[np.uint64]:
-        """Compute the absolute cells of side ``2**exponent`` in scaled units, modulo 2^64.
-
-        Returns
-        -------
-        ndarray of shape (n, n_features), dtype uint64
-        """
+        """Compute the absolute cells of side ``2**exponent`` in scaled units, modulo 2^64."""
         return self._words(X, exponent, np.zeros_like(self.anchor))
 
     def _words(

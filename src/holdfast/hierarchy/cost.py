@@ -15,9 +15,6 @@ from holdfast.centers._distance_kernels import unit_rows
 from holdfast.centers.keyed_table import as_csr, unit_sparse
 from holdfast.centers.medoids import METRICS
 
-__all__ = ["cost_sample", "distance_to_own", "distances_between", "estimate_cost"]
-__all__ += ["k_median_cost", "k_median_cost_to"]
-
 _BLOCK = 1 << 22  # distances in memory at a time
 _COST_ROWS = 3000  # in a sample: the best medoid of a cluster takes up to O(size^2) distances
 _MOST_CANDIDATES = 256  # tried at a time; bounds from the first ones rule out others
@@ -112,15 +109,7 @@ def cost_sample(rows: Rows, seed: int) -> NDArray[np.int64]:
 def estimate_cost(
     rows: Rows, labels: NDArray[np.integer], seed: int, sample_weight: Rows | None = None
 ) -> float:
-    """Estimate `k_median_cost` from a sample of the rows; exact for at most 3,000 rows.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, n_features), dtype float64
-    labels : ndarray of shape (n,)
-    seed : int
-    sample_weight : ndarray of shape (n,), default=None
-    """
+    """Estimate `k_median_cost` from a sample of the rows; exact for at most 3,000 rows."""
     chosen = cost_sample(rows, seed)
     weight = np.ones(rows.shape[0]) if sample_weight is None else sample_weight
     sampled = weight[chosen].sum()

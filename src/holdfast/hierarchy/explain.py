@@ -19,8 +19,6 @@ from holdfast.hierarchy.rules import MAX_RULES, Column, Rule, find_rules, sample
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OTHER", "Boundary", "Category", "Explanation", "Fractions", "Means", "RowExplanation"]
-__all__ += ["explain_clusters", "explain_row", "group_columns", "label_level", "rank_levels"]
 
 Rows = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -194,20 +192,7 @@ def explain_clusters(
     max_conditions: int,
     max_rules: int = MAX_RULES,
 ) -> Explanation:
-    """Find rules for each cluster of a cut, and one for each split that led to it.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-    X : ndarray of shape (n_rows, n_features), dtype float64
-        The rows of the hierarchy.
-    weight : ndarray of shape (n_rows,), dtype float64
-    n_clusters : int
-    columns : sequence of Column
-    seed : int
-    max_conditions : int
-    max_rules : int, default=3
-    """
+    """Find rules for each cluster of a cut of the rows `X`, and one for each split that led to it."""
     chosen, keys = sample_rows(X, seed)
     rows, share = np.asarray(X[chosen], dtype=np.float64), weight[chosen]
     labels = hierarchy.cut(n_clusters)[chosen]
@@ -235,23 +220,9 @@ def explain_clusters(
 def explain_row(
     hierarchy: Hierarchy, row: Rows, n_clusters: int, names: Sequence[str], top: int = 3
 ) -> RowExplanation:
-    """Find the boundaries that a row passed, and how far away each is.
+    """Find the boundaries that a row passed, and how far away each is; name `top` columns for each.
 
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-        Of means or medoids: its splits are planes.
-    row : ndarray of shape (n_features,), dtype float64
-    n_clusters : int
-    names : sequence of str
-        Names of the columns.
-    top : int, default=3
-        Number of columns to name for each boundary.
-
-    Raises
-    ------
-    ValueError
-        If the boundaries are not planes.
+    The splits must be planes, as those of means and medoids are.
     """
     planes = getattr(hierarchy.locator, "boundaries", None)
     if planes is None:
@@ -283,20 +254,9 @@ def explain_row(
 
 
 class Means:
-    """Means of columns in any node, from one pass over the rows.
+    """Means of columns in any node, from one pass over the rows; NaN is a missing value.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, d), dtype float64
-        NaN where missing.
-    labels : ndarray of shape (n,), dtype int32
-    n_clusters : int
-
-    Attributes
-    ----------
-    sizes : ndarray of shape (n_clusters,), dtype int64
-    mean, deviation : ndarray of shape (d,), dtype float64
-        Of all rows.
+    `sizes` counts the rows of each cluster; `mean` and `deviation` are those of all rows.
     """
 
     def __init__(self, values: Rows, labels: Labels, n_clusters: int) -> None:
@@ -395,17 +355,8 @@ def group_columns(
 ) -> tuple[NDArray[np.int64], tuple[Category, ...]]:
     """Tell numbers from indicators, and put the indicators of one category together.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-    values : ndarray of shape (n, d), dtype float64
-        In the units of the table: indicators are 0 or 1.
-
-    Returns
-    -------
-    numbers : ndarray of shape (n_numbers,), dtype int64
-        Numbers of the columns that are no indicators.
-    categories : tuple of Category
+    `values` are in the units of the table: indicators are 0 or 1. Returns the numbers of the columns
+    that are no indicators, and the categories.
     """
     indicators: dict[str, list[int]] = {}
     for j, column in enumerate(columns):

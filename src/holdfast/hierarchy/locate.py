@@ -34,8 +34,6 @@ from holdfast.grid._kernels import find_cells
 if TYPE_CHECKING:  # imported only for sparse rows
     from holdfast.centers.sparse_proposals import SparsePlane
 
-__all__ = ["CellLocator", "DistanceLocator", "MeansLocator", "PlaneLocator", "SparsePlaneLocator"]
-__all__ += ["SplitLocator", "SplitPlane", "build_cell_locator", "build_sparse_locator"]
 
 _BLOCK = 1 << 14  # rows that a thread processes at a time
 

@@ -22,8 +22,6 @@ from holdfast.tree._kernels import merge_rows
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Hierarchy", "Locator", "Naming", "assemble_hierarchy", "build_hierarchy"]
-__all__ += ["cluster_color", "cluster_hatch", "nested_order", "new_axes"]
 
 _BLOCK = 1 << 22  # values of sparse rows that are dense at a time
 

@@ -14,9 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.hash import combine_arrays, purpose_key
-
-__all__ = ["Column", "Condition", "Rule", "find_rules", "sample_rows", "show_date"]
+from holdfast._machine.hash import key_rows
 
 Rows = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -142,23 +140,8 @@ def find_rules(
 ) -> tuple[Rule, ...]:
     """Find rules that tell the rows `inside` from the others, and measure their stability.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_columns), dtype float64
-    weight : ndarray of shape (n,), dtype float64
-    inside : ndarray of shape (n,), dtype bool
-    columns : sequence of Column
-    keys : ndarray of shape (n,), dtype uint64
-        Their bits select the half samples.
-    max_conditions : int
-    max_rules : int, default=3
-    halves : int, default=10
-        Half samples that measure the stability; 0 does not measure it.
-
-    Returns
-    -------
-    tuple of Rule
-        At least one, which may have no conditions. Figures of each are those of the rule alone.
+    The bits of `keys` select the half samples that measure it; no `halves` do not. Returns at least
+    one rule, which may have no conditions. Figures of each are those of the rule alone.
     """
     rules = _grow_rules(X, weight, inside, columns, max_conditions, max_rules)
     followed = [rule.holds(X) for rule in rules]
@@ -185,9 +168,7 @@ def sample_rows(X: Rows, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint6
 
     Keys are hashes of the content of rows, so the sample does not depend on their order.
     """
-    keys = np.full(X.shape[0], purpose_key(seed, "explain"), dtype=np.uint64)
-    for values in np.ascontiguousarray(X.T, dtype=np.float64) + 0.0:  # -0.0 is 0.0
-        keys = combine_arrays(keys, values.view(np.uint64))
+    keys = key_rows(np.asarray(X, dtype=np.float64), seed, "explain")
     count = max(_LEAST_ROWS, _VALUES // X.shape[1])
     if X.shape[0] <= count:
         return np.arange(X.shape[0]), keys

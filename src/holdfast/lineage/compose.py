@@ -27,7 +27,6 @@ from holdfast.rows.ids import find_ids
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
 
-__all__ = ["compose_release"]
 
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -46,15 +45,12 @@ def compose_release(
 ) -> Release:
     """Describe a model as the release after `before`; see `Lineage.append`.
 
-    Raises
-    ------
-    ValueError
-        If the model is not the next one of the segmentation of `before`.
+    Raises ValueError if the model is not the next one of the segmentation of `before`.
     """
-    follow, table = getattr(model, "follow_", None), getattr(model, "table_", None)
+    follow, table = getattr(model, "follow_", None), model.table_
     cuts: Sequence[int] = (model.n_clusters,) if table is None else table.cuts
     if levels is None:  # those of a polished fit are in its names
-        named = follow or getattr(model.hierarchy_, "naming", None)
+        named = follow or model.hierarchy_.naming
         levels = cuts if named is None else named.levels
     ks = tuple(sorted({int(k) for k in levels}))
     if follow is not None and ks != tuple(follow.levels):
@@ -65,8 +61,7 @@ def compose_release(
     present = np.flatnonzero(model.row_weights_ > 0.0)
     clusters, centers, assigned = _describe_clusters(model, ks, present)
     columns, unit = _columns_of(model)
-    ids = getattr(model, "ids_", None)
-    ids = None if ids is None else np.asarray(ids)[present]
+    ids = None if model.ids_ is None else model.ids_[present]
     n_rows = assigned.shape[0]
     held = getattr(model, "held_", None)
     release = Release(
@@ -341,7 +336,7 @@ def _describe_levels(
 
 
 def _columns_of(model: "HierarchicalKMedian") -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    table = getattr(model, "table_", None)
+    table = model.table_
     if table is not None:
         scale = table.preparation.scale
         d = len(table.preparation.columns)

@@ -25,18 +25,6 @@ from holdfast.storage.model import ModelRecord, model_from_arrays, model_to_arra
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
 
-__all__ = [
-    "CARRIED",
-    "CLUSTERS",
-    "EVENTS",
-    "FLOWS",
-    "LEVELS",
-    "MOVES",
-    "RESTORE",
-    "Entry",
-    "Release",
-    "read_entries",
-]
 
 KIND = "release"
 _MODEL = "model."

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from holdfast.estimator import HierarchicalKMedian
 
-__all__ = ["Lineage"]
 
 _PART = re.compile(r"\..*\.part")
 

@@ -20,20 +20,6 @@ if TYPE_CHECKING:
 
     from holdfast.lineage.series import Lineage
 
-__all__ = [
-    "NOTABLE",
-    "Band",
-    "Bar",
-    "Picture",
-    "choose_level",
-    "describe_event",
-    "describe_follow",
-    "describe_release",
-    "draw_lineage",
-    "lay_out",
-    "lineage_html",
-    "list_events",
-]
 
 _BAR = 0.22  # half the width of a bar, if releases are 1 apart
 _GAP = 0.012  # between bars, as a fraction of the most rows
@@ -81,15 +67,9 @@ def _describe_moves(moved: dict[int, float], n_survivors: int) -> str:
 
 
 def describe_follow(report: Any, events: Any, levels: Iterable[int] | None = None) -> str:
-    """Say in a few sentences what changed.
+    """Say in a few sentences what changed: at all levels, or those chosen.
 
-    Parameters
-    ----------
-    report : FollowReport
-    events : ndarray
-        As `HierarchicalKMedian.events_`.
-    levels : iterable of int, default=None
-        The levels to describe; None describes all.
+    `report` and `events` are like `follow_` and `events_` of the estimator.
     """
     place = {int(k): j for j, k in enumerate(report.levels)}
     chosen = list(place if levels is None else levels)

@@ -11,9 +11,6 @@ from holdfast.grid._kernels import (
     shifted_word,
 )
 
-__all__ = ["change_order", "common_bits", "find_rows", "group_cells", "group_rows", "merge_cells"]
-__all__ += ["merge_rows", "order_ties", "scan_rows", "search_order"]
-
 
 @inner_kernel
 def _comes_before(a, b):
@@ -48,6 +45,17 @@ def order_ties(rows, order, longest):
     return runs[:found]
 
 
+@inner_kernel
+def _equals_last(values, row, out, found):
+    """Whether a row equals the last one that was written."""
+    if found == 0:
+        return False
+    for j in range(values.shape[1]):
+        if values[row, j] != out[found - 1, j]:
+            return False
+    return True
+
+
 @writing_kernel
 def group_rows(rows, order, weight, out_rows, out_weight):
     """Collapse sorted rows into distinct rows and sum their weights; return how many there are."""
@@ -55,11 +63,7 @@ def group_rows(rows, order, weight, out_rows, out_weight):
     found = 0
     for i in range(order.size):
         row = order[i]
-        same = found > 0
-        for j in range(d):
-            if same and rows[row, j] != out_rows[found - 1, j]:
-                same = False
-        if same:
+        if _equals_last(rows, row, out_rows, found):
             out_weight[found - 1] += weight[row]
             continue
         for j in range(d):
@@ -161,11 +165,7 @@ def group_cells(words, rows, weight, order, out_words, out_rows, out_weight):
     found = 0
     for i in range(order.size):
         row = order[i]
-        same = found > 0
-        for j in range(d):
-            if same and words[row, j] != out_words[found - 1, j]:
-                same = False
-        if same:
+        if _equals_last(words, row, out_words, found):
             out_weight[found - 1] += weight[row]
             if not _comes_before(rows[row], out_rows[found - 1]):
                 continue

@@ -18,8 +18,6 @@ from holdfast.grid.place import Extent, Grid, place_grid
 from holdfast.rows._kernels import common_bits, group_cells, merge_cells
 from holdfast.rows.sketch import MAX_WEIGHT, Sketch
 
-__all__ = ["MAX_CELLS", "Cap", "CappedSketch"]
-
 MAX_CELLS = 1 << 21
 """The default: 2,097,152 cells, which need a little over 1 GB in three dimensions."""
 

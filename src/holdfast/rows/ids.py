@@ -11,17 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "MOST_REMEMBERED",
-    "Left",
-    "check_ids",
-    "check_unique",
-    "find_ids",
-    "normal_ids",
-    "pack_ids",
-    "unpack_ids",
-]
-
 MOST_REMEMBERED = 1 << 20
 """Rows that left and are remembered, at most; and at most as many as today's rows."""
 

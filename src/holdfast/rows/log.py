@@ -26,8 +26,6 @@ from holdfast.rows.sketch import (
     whole_weights,
 )
 
-__all__ = ["CellOrder", "RowLog", "order_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class CellOrder:
@@ -57,23 +55,10 @@ class CellOrder:
         added: NDArray[np.int32],
         new: NDArray[np.float64],
     ) -> "CellOrder | None":
-        """Return the order without some of the rows and with new ones, in O(n) time.
+        """Return the order without some of its `rows` and with the `new` ones, in O(n) time.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n, n_features), dtype float64
-            The rows of this order.
-        number : ndarray of shape (n,), dtype int32
-            The new number of each row; -1 for a row that is left out.
-        added : ndarray of shape (m,), dtype int32
-            The numbers of the new rows.
-        new : ndarray of shape (m, n_features), dtype float64
-            The new rows.
-
-        Returns
-        -------
-        CellOrder or None
-            None if a new row lies outside the root cells or shares a cell with another row.
+        ``number[i]`` is the new number of row i; -1 leaves it out. `added` are the numbers of the new
+        rows. None if a new row lies outside the root cells or shares a cell with another row.
         """
         wanted, inside = self.grid.locate_any(new)
         if not inside.all():

@@ -13,9 +13,6 @@ from holdfast.grid._kernels import content_keys
 from holdfast.grid.cells import row_keys, z_order
 from holdfast.rows._kernels import find_rows, group_rows, merge_rows, order_ties, scan_rows
 
-__all__ = ["MAX_WEIGHT", "Sketch", "count_rows", "fingerprint_rows", "name_missing"]
-__all__ += ["sketch_distinct", "whole_weights"]
-
 MAX_WEIGHT = 1 << 53
 """Maximum total weight; float64 cannot represent all larger integers."""
 
@@ -49,15 +46,7 @@ class Sketch:
 
     @classmethod
     def from_rows(cls, X: ArrayLike, weight: ArrayLike | None = None) -> Self:
-        """Sketch the rows of `X` in O(n log n) time.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Finite numbers.
-        weight : array-like of shape (n,), default=None
-            Integers of at least 0; rows of weight 0 are ignored.
-        """
+        """Sketch finite rows in O(n log n) time; weights are integers of at least 0, and 0 ignores a row."""
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] == 0:
             raise ValueError(

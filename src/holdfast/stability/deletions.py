@@ -66,27 +66,11 @@ def match_deletions(
 ) -> NDArray[np.int64]:
     """Count the rows that stay in their cluster when one row is removed, for every row and k.
 
-    Equal to refitting without each row in turn and matching the clusters of the two cuts.
+    Equal to refitting without each row in turn and matching the clusters of the two cuts: the largest
+    total overlap, at most n - 1, of shape (n, len(ks)). Needs two rows, and each k below their number.
+    `fixed_root` keeps the root's level that all rows have, also where it would change without an
+    extreme row: what a deletion does to the centers on one and the same tree.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_features), dtype float64
-        At least two rows.
-    ks : list of int
-        Each from 1 to n - 1.
-    settings : Settings
-        Of the tree cost.
-    fixed_root : bool, default=False
-        Keep the root's level that all rows have, also where it would change without an extreme
-        row: what a deletion does to the centers on one and the same tree.
-
-    Returns
-    -------
-    ndarray of shape (n, len(ks)), dtype int64
-        The largest total overlap of a one-to-one matching of clusters, at most n - 1.
-
-    Notes
-    -----
     A few hundred runs of max(ks) rounds, plus O(n depth), instead of n fits. Rows whose removal
     moves the root's level (at most two a column), rows that stand for others that the grid cannot
     tell apart, and all rows if max(ks) reaches the number of distinct rows, are refitted.

@@ -130,17 +130,9 @@ def write_archive(
 ) -> None:
     """Write arrays and metadata to one file, completely or not at all.
 
-    Equal contents give equal bytes.
-
-    Parameters
-    ----------
-    path : str or path-like
-    kind : str
-        Lower-case letters, digits and underscores.
-    metadata : mapping
-        Plain JSON: strings, finite numbers, True, False, None, lists, dicts with string keys.
-    arrays : mapping of str to ndarray
-        Booleans, integers, float32 or float64. Names are like `kind`, in parts joined by dots.
+    Equal contents give equal bytes. `kind` and the parts of names, joined by dots, are lower-case
+    letters, digits and underscores. Metadata are plain JSON. Arrays are booleans, integers, float32
+    or float64.
     """
     stored = {name: _to_stored(name, arrays[name]) for name in sorted(arrays)}
     description = {
@@ -176,25 +168,12 @@ def write_archive(
 
 
 def read_archive(path: str | os.PathLike[str], kinds: Collection[str] | None = None) -> Archive:
-    """Read a file that :func:`write_archive` wrote.
+    """Read a file that :func:`write_archive` wrote; `kinds` are those to accept, None accepts any.
 
     Nothing in the file is executed and no length in it is trusted. Time and memory are bounded by
     the size of the file and the largest description that is allowed. Every byte is compared with its
-    checksum or with its only valid form. Checksums detect damage, not forgery: the caller must
-    check the content of the arrays.
-
-    Parameters
-    ----------
-    path : str or path-like
-    kinds : collection of str, default=None
-        The kinds to accept; None accepts any kind.
-
-    Raises
-    ------
-    DamagedFile
-        If the content is not valid.
-    OSError
-        If the file cannot be read.
+    checksum or with its only valid form; DamagedFile is raised where the content is not valid.
+    Checksums detect damage, not forgery: the caller must check the content of the arrays.
     """
     return _open_archive(path, kinds, with_arrays=True)
 

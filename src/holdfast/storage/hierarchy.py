@@ -43,14 +43,9 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def hierarchy_to_arrays(hierarchy: Hierarchy) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Convert a hierarchy to arrays and metadata.
+    """Convert a hierarchy to metadata, plain JSON, and arrays.
 
-    Returns
-    -------
-    metadata : dict
-        Plain JSON.
-    arrays : dict of str to ndarray
-        Tables that the locator shares with the hierarchy are stored once.
+    Tables that the locator shares with the hierarchy are stored once.
     """
     arrays: dict[str, NDArray[Any]] = {
         "center_indices": hierarchy.center_indices,
@@ -101,14 +96,9 @@ def _describe_metric(locator: Any) -> dict[str, Any]:
 def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierarchy:
     """Convert arrays and metadata back to the same hierarchy, bit for bit.
 
-    Nothing is trusted. Arrays that :func:`hierarchy_to_arrays` did not create give an error, or a
-    hierarchy whose clusters may be wrong but in which every index is in range and every walk ends.
+    Nothing is trusted. Arrays that :func:`hierarchy_to_arrays` did not create give a ValueError, or
+    a hierarchy whose clusters may be wrong but in which every index is in range and every walk ends.
     The hierarchy shares the memory of the arrays.
-
-    Raises
-    ------
-    ValueError
-        If the arrays are not valid.
     """
     center_indices = _take(arrays, "center_indices", np.int64, 1)
     costs = _take(arrays, "costs", np.float64, 1)

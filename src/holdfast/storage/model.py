@@ -157,13 +157,7 @@ def _table_to_arrays(table: TableRecord) -> tuple[dict[str, Any], dict[str, NDAr
 
 
 def read_model(path: str | os.PathLike[str]) -> ModelRecord:
-    """Read a holdfast file of this or an earlier format, and check all of it.
-
-    Raises
-    ------
-    DamagedFile
-        If the file is not valid.
-    """
+    """Read a holdfast file of this or an earlier format, and check all of it."""
     archive = read_archive(path, _READERS)
     try:
         return _READERS[archive.kind](archive.metadata, archive.arrays)

@@ -10,18 +10,6 @@ from holdfast._machine.jit import inner_kernel, kernel, writing_kernel
 from holdfast.grid._kernels import DIMENSION_BITS, shifted_word
 from holdfast.grid.place import DEPTH
 
-__all__ = [
-    "DISTANCE",
-    "branch_key_at",
-    "branch_keys",
-    "link_ranges",
-    "link_roots",
-    "list_closing",
-    "merge_rows",
-    "own_distance",
-    "sum_up",
-]
-
 DISTANCE = np.ldexp(1.0, np.arange(-63, 1))
 """DIST_T of two leaves that differ first at bit b, in units of the distance at the root."""
 
