@@ -10,6 +10,8 @@ PICTURES = "HOLDFAST_PICTURES"
 """Name of the variable with a folder for screenshots; none are kept where it is not set."""
 
 
+COLLISIONS = Path(__file__).parent / "browser" / "collisions.js"
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -106,6 +108,18 @@ class Page:
             "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]",
             selector, name,
         )  # fmt: skip
+
+    def find_collisions(self) -> list[str]:
+        """Say which labels of charts cover something, or are covered, in all charts of the page."""
+        self.run("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+        self.wait("""return [...document.querySelectorAll('.chart')].every((chart) => {
+            const width = Math.floor(chart.clientWidth);
+            const drawn = chart.querySelector('svg:not(.swatch)')?.viewBox.baseVal.width;
+            return width < 40 || drawn === width || chart.matches('.wide-chart') && drawn > 0; });""")
+        seen = self.run(COLLISIONS.read_text(encoding="utf-8"))
+        assert seen["charts"] >= 1
+        assert seen["texts"] >= 3 * seen["charts"]
+        return seen["found"]
 
     def check_silent(self) -> None:
         """The console is empty, and nothing but the file itself was ever asked for."""

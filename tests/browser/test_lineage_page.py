@@ -111,6 +111,19 @@ def test_the_profile_of_any_segment_is_shown(page):
     page.wait(f"return document.body.textContent.includes('Profile of segment {names[-1]}')")
 
 
+@pytest.mark.parametrize("width", [390, 768, 1300])
+def test_labels_collide_with_nothing(page, width):
+    page.resize(width)
+    page.wait(f"return innerWidth === {width}")
+    for k in (8, 4):
+        page.click(page.find(f"[data-level='{k}']"))
+        assert page.find_collisions() == []
+        ends = page.run(
+            "return [...document.querySelectorAll('#alluvial text:not(.tick)')].map(e => e.textContent)"
+        )
+        assert len(ends) == 2 * k
+
+
 @pytest.mark.parametrize("width", [390, 1300])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_page_fits_any_width_and_theme(page, width, theme):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from browser_page import Page
 from report_builder import EVIL, build, make_ids, make_rows
-from sklearn.datasets import load_digits, load_iris, load_wine
 
 from holdfast import average_sensitivity
 from holdfast.clusterers import ward_linkage
@@ -300,73 +299,6 @@ def test_rules_and_categories_describe_segments(browser, tmp_path):
     assert opened.text("#clusters tfoot .category").startswith(f"{EVIL[0]} 60%")
     assert "of the segment" in opened.text("#clusters .rule-text")
     opened.keep_picture("categories")
-    opened.check_silent()
-
-
-def read_real(name):
-    """Rows, their names, and categories: few columns, many columns, a plane, mixed types."""
-    if name == "iris":
-        data = load_iris()
-        return data.data[:, :2], data.feature_names[:2], None
-    if name == "digits":
-        data = load_digits()
-        return data.data[::3], data.feature_names, None
-    data = load_wine()
-    kinds = {"cultivar": [str(data.target_names[t]) for t in data.target]}
-    return data.data, data.feature_names, kinds if name == "mixed" else None
-
-
-@pytest.mark.parametrize("name", ["iris", "wine", "digits", "mixed"])
-def test_real_tables_at_every_width_and_color(browser, tmp_path, name):
-    """Nothing is wider than the page, no table scrolls sideways, and names in a chart cover no name and no bar."""
-    rows, names, categories = read_real(name)
-    path = tmp_path / f"{name}.html"
-    spread = np.where(np.ptp(rows, axis=0) > 0, rows.std(axis=0), 1.0)
-    build(
-        rows / spread, values=rows, names=names, categories=categories, title=name, trials=2,
-        methods=["ward", "average", "single"],
-    ).to_html(path)  # fmt: skip
-    opened = Page(browser)
-    for width in (1300, 390):
-        opened.open(path, width)
-        assert opened.run("return document.documentElement.scrollWidth") <= width
-        widths = opened.run(
-            """return [...document.querySelectorAll("#clusters .scroll, #rows-tables .scroll")].map(
-              (box) => box.scrollWidth - box.clientWidth);"""
-        )
-        assert widths
-        assert max(widths) <= 1, width
-        for chart in ("#scatter", "#comparison-charts figure:first-child .chart"):
-            opened.wait(f"return document.querySelectorAll('{chart} text.halo').length >= 3")
-            boxes = opened.run(
-                """return [...document.querySelectorAll(arguments[0] + " text.halo")].map((text) => {
-                  const { left, right, top, bottom } = text.getBoundingClientRect();
-                  return [left, right, top + 3, bottom - 3];
-                });""",
-                chart,
-            )
-            for i, (left, right, top, bottom) in enumerate(boxes):
-                for other in boxes[:i]:
-                    apart = left >= other[1] or other[0] >= right
-                    assert apart or top >= other[3] or other[2] >= bottom, (chart, width)
-            bars = opened.run(
-                """return [...document.querySelectorAll(arguments[0] + " .whisker")].map((bar) => {
-                  const { left, right, top, bottom } = bar.getBoundingClientRect();
-                  return [left, right, top, bottom];
-                });""",
-                chart,
-            )
-            for left, right, top, bottom in boxes:
-                for bar in bars:
-                    apart = left >= bar[1] or bar[0] >= right
-                    assert apart or top >= bar[3] or bar[2] >= bottom, (chart, width, bar)
-        for color in ("light", "dark"):
-            scheme = {"name": "prefers-color-scheme", "value": color}
-            opened.send("Emulation.setEmulatedMedia", features=[scheme])
-            opened.keep_picture(f"{name}-{width}-{color}")
-    opened.send("Emulation.setEmulatedMedia", media="print")
-    opened.keep_picture(f"{name}-print")
-    opened.send("Emulation.setEmulatedMedia", media="")
     opened.check_silent()
 
 

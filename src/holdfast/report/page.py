@@ -31,14 +31,13 @@ __all__ = ["Report", "embed_json", "format_fraction", "list_numbers", "render_pa
 
 _SCRIPTS = (
     "elements.js",
-    "frame.js",
     "marks.js",
     "hierarchy.js",
+    "names.js",
     "axes.js",
     "charts.js",
     "dots.js",
     "scatter.js",
-    "icicle.js",
     "segments.js",
     "stability.js",
     "choosing.js",
@@ -47,8 +46,8 @@ _SCRIPTS = (
 
 _LINEAGE_SCRIPTS = (
     "elements.js",
-    "frame.js",
     "marks.js",
+    "names.js",
     "axes.js",
     "charts.js",
     "segments.js",

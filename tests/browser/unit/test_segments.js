@@ -170,12 +170,6 @@ test("a copy of the page holds the names, escaped", () => {
   assertTrue(copy.includes('"\\u003c/script\\u003e\\u0026"'), copy);
 });
 
-test("names that had to move away get a line to their dot", () => {
-  const dot = { x: 50, y: 50, name: "abc" };
-  assertEqual(drawLeader(dot, [10, 4]), null);
-  assertEqual(drawLeader(dot, [10, 32]).getAttribute("x2"), "60");
-});
-
 test("means of one column have the same decimals", () => {
   const profiles = [{ means: [1, 2.25] }, null, { means: [-0.5, null] }];
   assertEqual(countDecimals(profiles, 2), [1, 2]);

@@ -4,7 +4,7 @@ const BAR_WIDTH = 16;
 const RELEASE_WIDTH = 34; // least distance of two releases in pixels; a wider picture scrolls
 const ALLUVIAL = { left: 44, right: 44, top: 8, bottom: 34, height: 380 };
 const FAINT = 0.001; // of the rows; smaller bands are thin lines
-const LEAST_LABEL = 13; // pixels; lower blocks have no number
+const END_GAP = 10; // pixels between a bar at an end and its name
 
 const countRows = (size) => plural(Math.round(size), "row");
 
@@ -56,7 +56,6 @@ function drawBands(picture, x, y, labels) {
 }
 
 function drawBars(picture, x, y, labels, totals) {
-  const last = labels.length - 1;
   return picture.bars.map((bar) => {
     const [release, name, low, high, event] = bar;
     const box = {
@@ -66,9 +65,6 @@ function drawBars(picture, x, y, labels, totals) {
       height: Math.max(y(low) - y(high), 0.5),
     };
     const hatch = shapeNumber(name);
-    const middle = box.y + box.height / 2 + 4;
-    const tall = box.height >= LEAST_LABEL;
-    const atEnd = release === 0 ? -1 : release === last ? 1 : 0;
     const mark = release > 0 && ["split", "new"].includes(event);
     return svg(
       "g",
@@ -81,29 +77,57 @@ function drawBars(picture, x, y, labels, totals) {
       svg("rect", { class: "fill", ...box }),
       hatch ? svg("rect", { fill: `url(#hatch${hatch})`, ...box }) : null,
       mark ? svg("rect", { class: "notable", ...box }) : null,
-      atEnd && tall
-        ? svg(
-            "text",
-            {
-              x: x(release) + atEnd * (BAR_WIDTH / 2 + 6),
-              y: middle,
-              "text-anchor": atEnd < 0 ? "end" : "start",
-            },
-            name,
-          )
-        : null,
     );
   });
 }
 
-function drawReleases(labels, x, bottom) {
-  const shown = thinTicks([...labels.keys()], x, 76);
-  return shown.map((release) =>
-    svg(
-      "text",
-      { class: "tick", x: x(release), y: bottom + 20, "text-anchor": "middle" },
-      labels[release],
-    ),
+// Moves labels apart, at least a line's height each, and keeps them inside. The smallest are left out
+// where there is no room for all. `labels` have `y` and `size`.
+function spreadLabels(labels, top, bottom) {
+  const room = Math.floor((bottom - top) / LINE_HEIGHT);
+  const kept = [...labels].sort((a, b) => b.size - a.size).slice(0, room);
+  kept.sort((a, b) => a.y - b.y);
+  const ys = [];
+  kept.forEach(({ y }, i) => {
+    const least = i ? ys[i - 1] + LINE_HEIGHT : top + LINE_HEIGHT / 2;
+    ys.push(Math.max(y, least));
+  });
+  let most = bottom - LINE_HEIGHT / 2;
+  for (let i = ys.length - 1; i >= 0; i--, most -= LINE_HEIGHT) ys[i] = Math.min(ys[i], most);
+  return kept.map((label, i) => ({ ...label, at: ys[i] }));
+}
+
+// Names of the segments beside the bars of the first and the last release.
+function drawEnds(picture, x, y, last) {
+  return [...new Set([0, last])].map((release) => {
+    const side = release === 0 ? -1 : 1;
+    const edge = x(release) + side * (BAR_WIDTH / 2);
+    const labels = picture.bars
+      .filter((bar) => bar[0] === release)
+      .map(([, name, low, high]) => ({ name, y: y((low + high) / 2), size: high - low }));
+    return spreadLabels(labels, 0, y(0) + LINE_HEIGHT / 2).map(({ name, y: middle, at }) => [
+      Math.abs(at - middle) < 2
+        ? null
+        : svg("line", {
+            class: "leader",
+            x1: edge + side,
+            x2: edge + side * (END_GAP - 1),
+            y1: middle,
+            y2: at,
+          }),
+      svg(
+        "text",
+        { x: edge + side * END_GAP, y: at + 4, "text-anchor": side < 0 ? "end" : "start" },
+        name,
+      ),
+    ]);
+  });
+}
+
+function drawReleases(labels, x, bottom, width) {
+  const ticks = placeTicks([...labels.keys()], x, (release) => labels[release], width);
+  return ticks.map((tick) =>
+    svg("text", { class: "tick", x: tick.x, y: bottom + 22, "text-anchor": "middle" }, tick.text),
   );
 }
 
@@ -129,7 +153,8 @@ function drawAlluvial(picture, labels, totals, available) {
     hatchPatterns(),
     drawBands(picture, x, y, labels),
     drawBars(picture, x, y, labels, totals),
-    drawReleases(labels, x, bottom),
+    drawEnds(picture, x, y, n - 1),
+    drawReleases(labels, x, bottom, width),
   );
   followKeys(root, n, (release) => {
     const box = root.getBoundingClientRect();

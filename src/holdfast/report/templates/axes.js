@@ -1,6 +1,7 @@
 // Scales, ticks and the frame that all charts share.
 
-const MARGIN = { left: 58, right: 16, top: 14, bottom: 44 };
+const MARGIN = { left: 58, right: 16, top: 14, bottom: 46 };
+const TICK_GAP = 8; // pixels between two labels
 
 function linearScale(low, high, from, to) {
   const span = high - low || 1;
@@ -24,52 +25,56 @@ function roundTicks(low, high, count) {
   return ticks;
 }
 
-// Leaves out ticks whose labels would touch.
-function thinTicks(ticks, position, gap) {
-  let last = -Infinity;
-  return ticks.filter((tick) => {
-    if (position(tick) - last < gap) return false;
-    last = position(tick);
-    return true;
-  });
+// Labels below an axis, inside the chart. Those that would touch the one before are left out.
+function placeTicks(values, position, format, width) {
+  let end = -Infinity;
+  const placed = [];
+  for (const value of values) {
+    const text = shortenText(format(value), 0.4 * width);
+    const half = measureText(text).width / 2;
+    const x = Math.min(Math.max(position(value), half), width - half);
+    if (x - half < end + TICK_GAP) continue;
+    end = x + half;
+    placed.push({ text, x });
+  }
+  return placed;
 }
 
-function drawFrame(size, ticks, position, spec) {
-  const bottom = size.height - MARGIN.bottom;
-  const right = size.width - MARGIN.right;
-  const formatY = spec.y.tick || spec.y.format;
-  const horizontal = ticks.y.map((value) => [
-    svg("line", {
-      class: "rule",
-      x1: MARGIN.left,
-      x2: right,
-      y1: position.y(value),
-      y2: position.y(value),
-    }),
+// The inner edges of a chart: room on the left for its labels, at the top for `header` pixels more.
+function plotArea(width, height, yLabels, header = 0) {
+  const widest = Math.max(0, ...yLabels.map((label) => measureText(label).width));
+  return {
+    left: Math.max(MARGIN.left, Math.ceil(widest) + 14),
+    right: width - MARGIN.right,
+    top: MARGIN.top + header,
+    bottom: height - MARGIN.bottom,
+  };
+}
+
+// The label of the horizontal axis: below the plot, or below the whole chart where it is long.
+function drawAxisLabel(label, { width, height, plot }) {
+  const text = shortenText(label, width - 4);
+  const half = measureText(text).width / 2 + 2;
+  const x = Math.min(Math.max((plot.left + plot.right) / 2, half), width - half);
+  const title = text === label ? null : svg("title", {}, label);
+  return svg("text", { class: "axis", x, y: height - 6, "text-anchor": "middle" }, text, title);
+}
+
+// `size` has `width`, `height` and `plot`; `yTicks` are values and their labels.
+function drawFrame(size, xTicks, yTicks, position, xLabel) {
+  const { left, right, bottom } = size.plot;
+  const horizontal = yTicks.map(({ value, text }) => [
+    svg("line", { class: "rule", x1: left, x2: right, y1: position.y(value), y2: position.y(value) }),
     svg(
       "text",
-      { class: "tick", x: MARGIN.left - 8, y: position.y(value) + 4, "text-anchor": "end" },
-      formatY(value),
+      { class: "tick", x: left - 8, y: position.y(value) + 4, "text-anchor": "end" },
+      text,
     ),
   ]);
-  const vertical = ticks.x.map((value) =>
-    svg(
-      "text",
-      { class: "tick", x: position.x(value), y: bottom + 17, "text-anchor": "middle" },
-      spec.x.format(value),
-    ),
+  const vertical = placeTicks(xTicks.values, position.x, xTicks.format, size.width).map(
+    ({ text, x }) => svg("text", { class: "tick", x, y: bottom + 19, "text-anchor": "middle" }, text),
   );
-  const label = svg(
-    "text",
-    {
-      class: "axis",
-      // Below the middle of the plot, or of the whole chart where a long label needs its width.
-      x: spec.x.label.length * 6 > right - MARGIN.left ? size.width / 2 : (MARGIN.left + right) / 2,
-      y: size.height - 6,
-      "text-anchor": "middle",
-    },
-    spec.x.label,
-  );
-  const base = svg("line", { class: "base", x1: MARGIN.left, x2: right, y1: bottom, y2: bottom });
+  const base = svg("line", { class: "base", x1: left, x2: right, y1: bottom, y2: bottom });
+  const label = drawAxisLabel(xLabel, size);
   return svg("g", { "aria-hidden": "true" }, horizontal, vertical, base, label);
 }

@@ -1,8 +1,8 @@
 // Lines with bands. Every chart can be walked through with the arrow keys and read as a table.
 //
-// A chart is described by `title`, `x` and `y` (`label`, `format`, and for x `name`, `log`, `gap`;
+// A chart is described by `title`, `x` and `y` (`label`, `format`, and for x `name`, `log`;
 // for y `tick`, `fromZero`, `limit`), `series` (`name`, `mark`, `shape`, `dash`, `strong`, `points` of
-// x, y, low, high) and `marks` (vertical lines: `x`, `label`, `line`).
+// x, y, low, high) and `marks` (vertical lines: `x`, `label`).
 
 const LINE_HEIGHT = 15;
 
@@ -27,39 +27,45 @@ function valueRange(points, { fromZero = true, least = 0 }) {
   return { bottom, top };
 }
 
+// Ticks of the vertical axis with their labels. A limit has a label too; ticks next to it are left out.
+function listValueTicks({ bottom, top }, y, height) {
+  const format = y.tick || y.format;
+  const ticks = roundTicks(bottom, top, 5).map((value) => ({ value, text: format(value) }));
+  if (!y.limit) return ticks;
+  const least = (LINE_HEIGHT / (height - MARGIN.top - MARGIN.bottom)) * (top - bottom || 1) * 1.1;
+  const far = ticks.filter(({ value }) => Math.abs(value - y.limit.y) >= least);
+  return [...far, { value: y.limit.y, text: y.limit.label }];
+}
+
 function drawLines(spec, width) {
-  const size = { width, height: spec.height || 300 };
+  const height = spec.height || 300;
   const points = spec.series.flatMap(knownPoints);
   const xs = allPositions(spec.series);
   const { bottom, top } = valueRange(points, spec.y);
+  const yTicks = listValueTicks({ bottom, top }, spec.y, height);
+  const marks = mergeMarks(spec.marks || []);
+  const header = LINE_HEIGHT * Math.max(0, marks.length);
+  const plot = plotArea(width, height, yTicks.map(({ text }) => text), header);
   const xScale = spec.x.log ? logScale : linearScale;
   const position = {
-    x: xScale(xs[0], xs.at(-1), MARGIN.left + 8, width - MARGIN.right - 8),
-    y: linearScale(
-      bottom,
-      top + (top - bottom || 1) * 0.04,
-      size.height - MARGIN.bottom,
-      MARGIN.top,
-    ),
+    x: xScale(xs[0], xs.at(-1), plot.left + 8, plot.right - 8),
+    y: linearScale(bottom, top + (top - bottom || 1) * 0.04, plot.bottom, plot.top),
   };
-  const ticks = {
-    x: thinTicks(xs, position.x, spec.x.gap || 30),
-    y: roundTicks(bottom, top, 5),
-  };
+  const xTicks = { values: xs, format: spec.x.format };
   const root = svg(
     "svg",
     {
-      viewBox: `0 0 ${width} ${size.height}`,
+      viewBox: `0 0 ${width} ${height}`,
       role: "group",
       tabindex: 0,
       "aria-label": `${spec.title}. Arrow keys move along the horizontal axis.`,
     },
-    drawFrame(size, ticks, position, spec),
+    drawFrame({ width, height, plot }, xTicks, yTicks, position, spec.x.label),
     spec.series.map((series) => drawSeries(series, position)),
-    (spec.marks || []).map((mark) => drawMark(mark, position, size)),
-    spec.y.limit ? drawLimit(spec.y.limit, position, size) : null,
+    drawMarks(marks, position, plot, width),
+    spec.y.limit ? drawLimit(position.y(spec.y.limit.y), plot) : null,
   );
-  addCursor(root, xs, position.x, size, (x) => describeAt(spec, x));
+  addCursor(root, xs, position.x, { width, plot }, (x) => describeAt(spec, x));
   return root;
 }
 
@@ -97,38 +103,42 @@ function drawSeries(series, position) {
   return group;
 }
 
-// A vertical line with a label on the side that has room.
-function drawMark(mark, position, size) {
-  if (mark.x === null || mark.x === undefined) return null;
-  const x = position.x(mark.x);
-  const labelLeft = x > size.width * 0.7;
-  return [
-    svg("line", {
-      class: "cursor",
-      x1: x,
-      x2: x,
-      y1: MARGIN.top,
-      y2: size.height - MARGIN.bottom,
-    }),
-    svg(
-      "text",
-      {
-        class: "halo",
-        x: x + (labelLeft ? -5 : 5),
-        y: MARGIN.top + 10 + LINE_HEIGHT * (mark.line || 0),
-        "text-anchor": labelLeft ? "end" : "start",
-      },
-      mark.label,
-    ),
-  ];
+// Marks at the same x become one.
+function mergeMarks(marks) {
+  const byX = new Map();
+  for (const { x, label } of marks) {
+    if (x === null || x === undefined) continue;
+    byX.set(x, byX.has(x) ? `${byX.get(x)}, ${label}` : label);
+  }
+  return [...byX].map(([x, label]) => ({ x, label }));
 }
 
-function drawLimit(limit, position, size) {
-  const y = position.y(limit.y);
-  return [
-    svg("line", { class: "cursor", x1: MARGIN.left, x2: size.width - MARGIN.right, y1: y, y2: y }),
-    svg("text", { class: "halo", x: MARGIN.left + 4, y: y + 14 }, limit.label),
-  ];
+// Vertical lines with labels above the plot: beside the line, in a row where no other line passes.
+function drawMarks(marks, position, plot, width) {
+  const lists = marks.map((mark) => {
+    const x = position.x(mark.x);
+    const size = measureText(mark.label);
+    const places = [];
+    for (let row = 0; row < marks.length; row++) {
+      const y = plot.top - LINE_HEIGHT * (row + 1);
+      const leader = { x1: x, x2: x, y1: y + 2, y2: plot.bottom };
+      for (const left of [x + 4, x - 4 - size.width]) {
+        const box = { x: left, y, width: size.width, height: LINE_HEIGHT };
+        const isOutside = left < 0 || left + size.width > width;
+        const cost = places.length + (isOutside ? CONFLICT : 0);
+        places.push({ box, leader, mayMeet: true, cost });
+      }
+    }
+    return places.sort((a, b) => a.cost - b.cost);
+  });
+  return chooseJointly(lists).map(({ box, leader: { x1, x2, y1, y2 } }, i) => [
+    svg("line", { class: "cursor", x1, x2, y1, y2 }),
+    svg("text", { x: box.x, y: box.y + 11 }, marks[i].label),
+  ]);
+}
+
+function drawLimit(y, { left, right }) {
+  return svg("line", { class: "cursor", x1: left, x2: right, y1: y, y2: y });
 }
 
 function describeAt(spec, x) {
@@ -149,8 +159,8 @@ function nearestIndex(values, position, target) {
 function addCursor(root, xs, position, size, describe) {
   const line = svg("line", {
     class: "cursor",
-    y1: MARGIN.top,
-    y2: size.height - MARGIN.bottom,
+    y1: size.plot.top,
+    y2: size.plot.bottom,
     visibility: "hidden",
   });
   root.append(line);

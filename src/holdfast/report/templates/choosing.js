@@ -1,12 +1,11 @@
 // Rows to look at, the choice of k, and the appendix about epsilon.
 
-const K_AXIS = { label: "number of clusters k", name: "k", format: String, gap: 24 };
+const K_AXIS = { label: "number of clusters k", name: "k", format: String };
 const EPSILON_AXIS = {
   label: "epsilon (logarithmic)",
   name: "epsilon",
   log: true,
   format: (value) => formatNumber(value, 3),
-  gap: 44,
 };
 
 function describeRows({ rows, data, segments }) {
@@ -106,7 +105,7 @@ function makeChoosing({ choosing: { k } }) {
     series: ownSeries(k.k.map((x, i) => ({ x, y: k.mean[i], low: k.low[i], high: k.high[i] }))),
     marks: [
       { x: k.chosen, label: `used: ${k.chosen}` },
-      { x: k.suggested, label: `stands out: ${k.suggested}`, line: 1 },
+      { x: k.suggested, label: `stands out: ${k.suggested}` },
     ],
   };
   const reason = html("p", { class: "lead" }, k.reason);
@@ -118,7 +117,7 @@ function makeEpsilon({ choosing: { epsilon } }) {
     mark.x !== null && mark.x >= epsilon.epsilon[0] && mark.x <= epsilon.epsilon.at(-1);
   const marks = [
     { x: epsilon.used, label: `used: ${formatNumber(epsilon.used, 3)}` },
-    { x: epsilon.suggested, label: `suggested: ${formatNumber(epsilon.suggested, 3)}`, line: 1 },
+    { x: epsilon.suggested, label: `suggested: ${formatNumber(epsilon.suggested, 3)}` },
   ].filter(inRange);
   const movement = {
     title: "Movement against epsilon",

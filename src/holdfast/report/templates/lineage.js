@@ -7,7 +7,7 @@ const last = labels.length - 1;
 const levelOf = (release, k) => releases[release].levels[k] || null;
 const segmentName = (name) =>
   html("span", { class: "segment-head" }, clusterSwatch(name), html("b", {}, name));
-const timeAxis = { label: "release", name: "Release", gap: 84, format: (i) => labels[i] ?? "" };
+const timeAxis = { label: "release", name: "Release", format: (i) => labels[i] ?? "" };
 
 function signed(difference) {
   if (difference === 0) return "±0";

@@ -23,7 +23,7 @@ function shapePath(shape, radius) {
   return `M0 ${-corner}L${corner} 0L0 ${corner}L${-corner} 0z`;
 }
 
-function clusterSwatch(cluster) {
+function clusterSwatch(cluster, shape = shapeNumber(cluster)) {
   return svg(
     "svg",
     {
@@ -31,7 +31,7 @@ function clusterSwatch(cluster) {
       viewBox: "-10 -10 20 20",
       "aria-hidden": "true",
     },
-    svg("path", { d: shapePath(shapeNumber(cluster), 6.5) }),
+    svg("path", { d: shapePath(shape, 6.5) }),
   );
 }
 

@@ -1,6 +1,8 @@
 // Rows as points: on the columns themselves where there are one or two, otherwise on principal axes.
 
 const HOVER_DISTANCE = 18; // pixels
+const AXIS_NAME_HEIGHT = 12; // pixels, above the plot
+const HIDDEN_COST = 0.5; // of a point that the number of a segment hides
 
 // What can be drawn on an axis: principal axes first, then the columns shown.
 function axisChoices({ points }, { names, columns }) {
@@ -52,6 +54,22 @@ function nearestPoint(places, x, y) {
   return best;
 }
 
+// What it costs a box to hide points, from the sums of all points above and left of a pixel.
+function hidingCost(places, { width, height }) {
+  const row = Math.ceil(width) + 2;
+  const sums = new Uint32Array(row * (Math.ceil(height) + 2));
+  for (const [x, y] of places) sums[(Math.floor(y) + 1) * row + Math.floor(x) + 1] += 1;
+  for (let i = row + 1; i < sums.length; i++) {
+    if (i % row) sums[i] += sums[i - 1] + sums[i - row] - sums[i - row - 1];
+  }
+  const upTo = (x, y) => sums[Math.floor(y) * row + Math.floor(x)];
+  return (box) => {
+    const [right, bottom] = [box.x + box.width, box.y + box.height];
+    const count = upTo(right, bottom) - upTo(box.x, bottom) - upTo(right, box.y) + upTo(box.x, box.y);
+    return HIDDEN_COST * count;
+  };
+}
+
 function makeScatter(report, state) {
   const { points, centers } = report.segments;
   const { names, columns } = report.data;
@@ -61,7 +79,7 @@ function makeScatter(report, state) {
   const pointName = (i) => rowName(points.rows[i], points.ids && points.ids[i]);
   let view = null;
 
-  function describePoints(nFar) {
+  function describePoints(nFar, nBare) {
     const shown = points.rows.length;
     const which =
       shown < points.n_rows
@@ -69,25 +87,26 @@ function makeScatter(report, state) {
           "centers and all rows named below. Every count is of all rows."
         : "Every row is drawn.";
     const far = nFar ? ` Far away, and drawn at the edge: ${plural(nFar, "row")}.` : "";
-    return `${which}${far} Rings are centers.`;
+    const bare = nBare ? ` ${formatCount(nBare)} of them have no number, for lack of room.` : "";
+    return `${which}${far} Rings are centers.${bare}`;
   }
 
   function draw(width) {
     const height = Math.round(Math.max(300, Math.min(460, width * 0.78)));
-    const size = { width, height };
     const [across, up] = picked.map((choice) => choices[choice]);
     const x = axisRange(across.values);
     const y = axisRange(up.values);
-    const position = {
-      x: linearScale(x.low, x.high, MARGIN.left, width - MARGIN.right),
-      y: linearScale(y.low, y.high, height - MARGIN.bottom, MARGIN.top + 6),
-    };
-    const ticks = {
-      x: thinTicks(roundTicks(x.low, x.high, 6), position.x, 52),
-      y: up.name ? roundTicks(y.low, y.high, 6) : [],
-    };
     const format = (value) => formatNumber(value, 3);
-    const spec = { x: { label: across.name, format }, y: { format } };
+    const yTicks = up.name
+      ? roundTicks(y.low, y.high, 6).map((value) => ({ value, text: format(value) }))
+      : [];
+    const plot = plotArea(width, height, yTicks.map(({ text }) => text), AXIS_NAME_HEIGHT);
+    const size = { width, height, plot };
+    const position = {
+      x: linearScale(x.low, x.high, plot.left, plot.right),
+      y: linearScale(y.low, y.high, plot.bottom, plot.top),
+    };
+    const xTicks = { values: roundTicks(x.low, x.high, 6), format };
     const radius = pointRadius(points.rows.length);
     // Missing values and far values are drawn at the edge.
     const places = points.rows.map((_, i) => [
@@ -96,7 +115,6 @@ function makeScatter(report, state) {
     ]);
     const isFar = (value, range) => value !== null && value !== clamp(value, range);
     const far = points.rows.filter((_, i) => isFar(across.values[i], x) || isFar(up.values[i], y));
-    byId("scatter-note").textContent = describePoints(far.length);
     const marks = places.map(([px, py]) =>
       svg("path", { transform: `translate(${px.toFixed(1)} ${py.toFixed(1)})` }),
     );
@@ -112,14 +130,19 @@ function makeScatter(report, state) {
           `Scatter plot of ${plural(points.rows.length, "row")}, ${across.name} against ` +
           `${up.name || "nothing"}. Arrow keys go from row to row.`,
       },
-      drawFrame(size, ticks, position, spec),
-      svg("text", { class: "axis", x: 4, y: 8, "aria-hidden": "true" }, up.name),
+      drawFrame(size, xTicks, yTicks, position, across.name),
+      svg(
+        "text",
+        { class: "axis", x: 4, y: 12, "aria-hidden": "true" },
+        shortenText(up.name, width - 8),
+      ),
       svg("g", { "aria-hidden": "true" }, marks),
       centerMarks,
       ring,
     );
     const order = [...places.keys()].sort((a, b) => places[a][0] - places[b][0]);
-    view = { root, places, marks, centerMarks, ring, radius, size, order, current: -1 };
+    const costOfHiding = hidingCost(places, size);
+    view = { root, places, marks, centerMarks, ring, radius, size, order, costOfHiding, nFar: far.length, current: -1 };
     listen();
     paint();
     return root;
@@ -141,17 +164,18 @@ function makeScatter(report, state) {
     });
     const rings = centers.slice(0, state.k).map((center, cluster) => {
       const [x, y] = view.places[indexOfRow.get(center.row)];
-      return { x, y, name: String(cluster) };
+      return { x, y, name: String(cluster), strong: true };
     });
-    const offsets = placeNames(rings, view.size);
-    const drawn = rings.map((ring, i) => {
-      const [dx, dy] = offsets[i];
-      return [
-        drawLeader(ring, offsets[i]),
-        svg("circle", { class: "center", cx: ring.x, cy: ring.y, r: radius + 2.5 }),
-        svg("text", { class: "halo strong", x: ring.x + dx, y: ring.y + dy }, ring.name),
-      ];
-    });
+    const options = { loose: true, reach: 120, costOf: view.costOfHiding };
+    const places = placeNames(rings, view.size.plot, options);
+    const nBare = places.filter((place) => place === null).length;
+    byId("scatter-note").textContent = describePoints(view.nFar, nBare);
+    const drawn = rings.map((ring, i) => [
+      svg("circle", { class: "center", cx: ring.x, cy: ring.y, r: radius + 2.5 }),
+      drawLeader(places[i]),
+      places[i] && svg("rect", { class: "badge", rx: 4, ...places[i].box }),
+      drawName(ring, places[i]),
+    ]);
     view.centerMarks.replaceChildren(...drawn.flat().filter(Boolean));
   }
 

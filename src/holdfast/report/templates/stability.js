@@ -107,7 +107,7 @@ function costChart(comparison, methods, deleted) {
 
 function lineSpecs(comparison, methods, deleted) {
   const moved = { label: MOVED_LABEL, format: formatFraction, tick: formatPercentTick };
-  const kAxis = { label: "number of clusters k", name: "k", format: String, gap: 24 };
+  const kAxis = { label: "number of clusters k", name: "k", format: String };
   const steps = comparison.deletes.map((_, i) => i);
   return [
     {
@@ -115,7 +115,6 @@ function lineSpecs(comparison, methods, deleted) {
       x: {
         label: "rows removed",
         format: (i) => nameDeletion(comparison.deletes[i]),
-        gap: 44,
       },
       y: moved,
       series: methods.map((method) => {
@@ -246,8 +245,8 @@ function makeSensitivity({ sensitivity }) {
         },
       ];
   const x = severalKs
-    ? { label: "number of clusters k", name: "k", format: String, gap: 24 }
-    : { label: `change, k = ${ks[0]}`, name: "change", format: (c) => changes[c], gap: 70 };
+    ? { label: "number of clusters k", name: "k", format: String }
+    : { label: `change, k = ${ks[0]}`, name: "change", format: (c) => changes[c] };
   const y = {
     label: SENSITIVITY_LABELS[measure],
     format,
