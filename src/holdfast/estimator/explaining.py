@@ -3,7 +3,7 @@
 from __future__ import annotations  # short names in help()
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,14 +30,37 @@ class ExplainedModel:
 
     n_features_in_: int
 
+    @overload
     def explain(
         self,
         n_clusters: int | None = None,
         *,
+        row: None = None,
         max_conditions: int = 3,
         max_rules: int = 3,
         preparer: TablePreparer | None = None,
-    ) -> Explanation:
+    ) -> Explanation: ...
+
+    @overload
+    def explain(
+        self,
+        n_clusters: int | None = None,
+        *,
+        row: ArrayLike | int,
+        max_conditions: int = 3,
+        max_rules: int = 3,
+        preparer: TablePreparer | None = None,
+    ) -> RowExplanation: ...
+
+    def explain(
+        self,
+        n_clusters: int | None = None,
+        *,
+        row: ArrayLike | int | None = None,
+        max_conditions: int = 3,
+        max_rules: int = 3,
+        preparer: TablePreparer | None = None,
+    ) -> Explanation | RowExplanation:
         """Describe the clusters and splits by short rules, in the units of the table.
 
         Rules describe the clustering; they do not define it. Each rule has a precision, a coverage
@@ -48,6 +71,8 @@ class ExplainedModel:
         ----------
         n_clusters : int, default=None
             The cut to explain. None means that of `labels_`.
+        row : int, or array-like of shape (n_features,) or (1, n_features), default=None
+            Explain this row instead, as `explain_row` does.
         max_conditions : int, default=3
             The largest number of columns in a rule.
         max_rules : int, default=3
@@ -58,8 +83,10 @@ class ExplainedModel:
 
         Returns
         -------
-        Explanation
+        Explanation, or RowExplanation if a row was given
         """
+        if row is not None:
+            return self.explain_row(row, n_clusters, preparer=preparer)
         check_is_fitted(self)
         model: Any = self
         rows, weight = model._held_rows()

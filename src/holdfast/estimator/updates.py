@@ -3,7 +3,7 @@
 from __future__ import annotations  # short names in help()
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NoReturn, Protocol, Self, TypeVar, overload
 
 import numpy as np
@@ -89,6 +89,41 @@ class computed(cached_property[T]):
             return self
         with lock_of(instance):
             return super().__get__(instance, owner)
+
+
+class _BoundHierarchy(computed[Hierarchy]):
+    """The hierarchy of a model, which knows the rows of the model when it is read from it.
+
+    It gets a copy of the attributes, not the model, so the two do not refer to each other in a circle.
+    """
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> Hierarchy: ...
+
+    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Any:
+        """Return the hierarchy, after it has been told who knows its rows."""
+        if instance is None:
+            return self
+        found = vars(instance).get("hierarchy_")
+        found = super().__get__(instance, owner) if found is None else found
+        left_out = {*RESULTS, *FOLLOWED} - {"_ids"}
+        state = {name: value for name, value in vars(instance).items() if name not in left_out}
+        found.bind(partial(_restore, type(instance), state))
+        return found
+
+    def __set__(self, instance: object, value: Hierarchy) -> None:
+        """Store a hierarchy."""
+        vars(instance)["hierarchy_"] = value
+
+
+def _restore(kind: type[Any], state: dict[str, Any], hierarchy: Hierarchy) -> Any:
+    """Return a model of a hierarchy, with the rows it had when the hierarchy was read from it."""
+    model = object.__new__(kind)
+    vars(model).update(state, hierarchy_=hierarchy)
+    return model
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +262,7 @@ class ChangingRows(CheckedRows):
         """Weight of each of `rows_`; shape (n_rows,), dtype float64."""
         return self._held_rows()[1]
 
-    @computed
+    @_BoundHierarchy
     def hierarchy_(self) -> Hierarchy:
         """All cuts, costs and centers."""
         rows, weight = self._held_rows()

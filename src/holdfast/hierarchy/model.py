@@ -73,9 +73,9 @@ class Hierarchy:
 
     Cluster t is the cluster of the t-th center for every k > t. ``cut(k + 1)`` differs from
     ``cut(k)`` only in the rows that moved into the new cluster k.
-    :meth:`HierarchicalKMedian.fit` creates it. It does not hold the rows, so methods that need them
-    belong to the estimator, such as :meth:`HierarchicalKMedian.explain`; see also
-    :func:`holdfast.membership`.
+    :meth:`HierarchicalKMedian.fit` creates it. It does not hold the rows. `explain`, `explain_row` and
+    `membership`, which need them, ask the estimator that the hierarchy was read from (`hierarchy_`),
+    and keep its rows in memory. Copies and pickles of a hierarchy alone do not have them.
 
     Attributes
     ----------
@@ -119,11 +119,6 @@ class Hierarchy:
 
     def __getattr__(self, name: str) -> Any:
         """Compute what a hierarchy in part lacks."""
-        if name in ("explain", "explain_row", "membership"):
-            raise AttributeError(
-                f"A hierarchy has no rows and parameters to answer {name} from; use {name} of the "
-                "fitted HierarchicalKMedian."
-            )
         if name not in _FIELDS or "_n_centers" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with lock_of(self):
@@ -132,6 +127,73 @@ class Hierarchy:
                 self.__dict__.update((field, getattr(whole, field)) for field in _FIELDS)
                 del self.__dict__["_part"], self.__dict__["_finish"]
         return self.__dict__[name]
+
+    def bind(self, model_of: "Callable[[Hierarchy], Any]") -> None:
+        """Take note of who knows the rows: a function that returns the model of a hierarchy."""
+        self.__dict__["_model_of"] = model_of
+
+    def _model(self, what: str) -> Any:
+        model_of = self.__dict__.get("_model_of")
+        if model_of is None:
+            raise ValueError(
+                f"{what} needs the rows, which a hierarchy alone does not hold. Use hierarchy_ of a "
+                f"fitted HierarchicalKMedian, or {what} of the estimator."
+            )
+        return model_of(self)
+
+    def membership(
+        self, X: Any = None, n_clusters: int | None = None, **options: Any
+    ) -> NDArray[np.float64]:
+        """Compute the probability of each cluster for each row; see :func:`holdfast.membership`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), default=None
+            None means the rows of the fit.
+        n_clusters : int, default=None
+            None means the cut of the estimator's `labels_`.
+        **options
+            `delete`, `trials`, `random_state` and `progress` of :func:`holdfast.membership`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_clusters), dtype float64
+            Rows sum to 1.
+        """
+        found: NDArray[np.float64] = self._model("membership").membership(X, n_clusters, **options)
+        return found
+
+    def explain(self, n_clusters: int | None = None, **options: Any) -> Any:
+        """Describe clusters and splits by rules; see :meth:`HierarchicalKMedian.explain`.
+
+        Parameters
+        ----------
+        n_clusters : int, default=None
+            None means the cut of the estimator's `labels_`.
+        **options
+            `row`, `max_conditions`, `max_rules` and `preparer` of the estimator's method.
+
+        Returns
+        -------
+        Explanation, or RowExplanation if a row was given
+        """
+        return self._model("explain").explain(n_clusters, **options)
+
+    def explain_row(self, row: Any, n_clusters: int | None = None, **options: Any) -> Any:
+        """Explain why a row is in its cluster; see :meth:`HierarchicalKMedian.explain_row`.
+
+        Parameters
+        ----------
+        row : int, or array-like of shape (n_features,) or (1, n_features)
+        n_clusters : int, default=None
+        **options
+            `preparer` of the estimator's method.
+
+        Returns
+        -------
+        RowExplanation
+        """
+        return self._model("explain_row").explain_row(row, n_clusters, **options)
 
     def down_to(self, k: int) -> "Hierarchy":
         """Return a hierarchy with at least the first k clusters of this one, at the least cost."""
@@ -238,7 +300,7 @@ class Hierarchy:
             levels = (*(naming.levels[level] for level in kept), k)
             names = (*(naming.names[level] for level in kept), self.names(k))
             naming = Naming(levels, names, naming.next_name)
-        return Hierarchy(
+        first = Hierarchy(
             read_only(self.center_indices[:k]),
             read_only(self.costs[:k]),
             read_only(self.parent[:k]),
@@ -246,6 +308,9 @@ class Hierarchy:
             self.locator.first(k),
             naming,
         )
+        if "_model_of" in self.__dict__:
+            first.bind(self.__dict__["_model_of"])
+        return first
 
     def sizes(self, n_clusters: int) -> NDArray[np.int64]:
         """Return the number of rows in each cluster of ``cut(n_clusters)``."""
