@@ -1,6 +1,5 @@
 """Lineages under pressure: processes that are killed or append at the same time."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -28,15 +27,12 @@ except ValueError as error:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
-def test_releases_are_intact_after_a_kill_at_any_line(tmp_path):
-    command = [sys.executable, str(HERE / "killed_append.py"), str(tmp_path / "series")]
+def test_releases_and_models_are_intact_after_a_kill_at_any_call(tmp_path):
+    """The run that was killed is then repeated, and leaves the same bytes as one in peace."""
+    command = [sys.executable, str(HERE / "killed_release.py"), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["kills"] >= 30
-    assert found["before"] > 0
-    assert found["after"] > 0
-    assert found["parts"] > 0, "some were killed in the middle of a file"
+    assert int(done.stdout) > 40
 
 
 def test_processes_that_append_at_the_same_time_take_turns(tmp_path):
