@@ -73,7 +73,7 @@ def reproduce(
     out : path, default="results"
         Folder for everything that is written; created if it does not exist.
     quick : bool, default=False
-        A first look, under three minutes: fewer sizes, deletions and trials.
+        A first look: fewer sizes, deletions and trials.
     data_dir : path, default=None
         Folder with the data sets that do not come with scikit-learn; None uses HOLDFAST_DATA.
         Figures say which data sets are missing.

@@ -24,7 +24,7 @@ PAGE = Path("demo-report.html")
 def demo(display: "DisplayOptions", data: "DemoData" = None, force: "Force" = False) -> None:
     """Cluster the Wine data, compare with classic methods, and write demo-report.html.
 
-    Takes less than a minute. With --data, only the data are written.
+    With --data, only the data are written.
     """
     from holdfast.cli.console import Console
     from holdfast.tables.write import STREAM_ENDINGS, check_outputs, write_table
@@ -111,7 +111,7 @@ def _show_cuts() -> None:
         "\ncost: the k-median cost, the sum of the distances of all rows to the best medoid of their"
         "\ncluster."
     )
-    print("\nComparing with the classic methods. This takes about half a minute ...\n", flush=True)
+    print("\nComparing with the classic methods ...\n", flush=True)
 
 
 def _show_report(report: "Report") -> None:

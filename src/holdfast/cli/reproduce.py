@@ -13,7 +13,7 @@ EXAMPLES = ("holdfast reproduce --quick --panels datasets --out results",)
 
 def reproduce(
     display: DisplayOptions,
-    quick: bool = option(False, "--quick", "Run fewer trials, in under three minutes."),
+    quick: bool = option(False, "--quick", "Run fewer trials, for a first look."),
     panels: str | None = option(
         None, "--panels A,B,...", "Run only these figures; by default all."
     ),
