@@ -215,8 +215,8 @@ def test_explanations_of_claims_quote_their_own_figures():
 
 
 def test_docstrings_state_no_measured_time_or_memory():
-    """The reference shows docstrings; sizes of types and of the file format are not measured."""
-    sizes = ("8 bytes per row", "padded to 64 bytes", "after two seconds", "every ten seconds")
+    """The reference shows docstrings; sizes of types and of the format, and waits, are set."""
+    sizes = ("8 bytes per row", "padded to 64 bytes", "two seconds", "ten seconds")
     for path in sorted((ROOT / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):

@@ -1,6 +1,6 @@
 """Other clusterers: linkages ([LHBP25], Alg. 3) by SciPy or fastcluster, and those of scikit-learn.
 
-`sklearn.cluster` is imported on use: it takes half a second to load, in every worker process.
+`sklearn.cluster` is imported on use: it loads slowly, in every worker process.
 """
 
 from dataclasses import dataclass, field
