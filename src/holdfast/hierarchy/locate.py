@@ -19,6 +19,7 @@ from holdfast._machine.parallel import share_parts
 from holdfast.centers import CenterSequence
 from holdfast.centers._distance_kernels import (
     COSINE,
+    PRECOMPUTED,
     assign_between,
     assign_rows,
     nearest_leaves,
@@ -462,12 +463,15 @@ class DistanceLocator:
         Number of rows of the fit.
     exponent : int
         Distances are multiplied by ``2**-exponent``.
+    metric : int
+        That of the model; its parameter may have been changed since.
     """
 
     columns: NDArray[np.int64]
     parent: Labels
     n_features: int
     exponent: int
+    metric: int = PRECOMPUTED
 
     def first(self, k: int) -> "DistanceLocator":
         """Keep the first k centers: the locator of a hierarchy that stops there."""
