@@ -206,6 +206,30 @@ def test_tables_that_a_command_wrote_are_those_of_its_file(name):
     assert [line for line in shown.splitlines() if line.lstrip("#") not in lines] == []
 
 
+def test_no_peer_is_better_on_any_average():
+    """The README says so of means."""
+    assert "On no average over a group of them is a peer better" in " ".join(
+        read("README.md").split()
+    )
+    averages = re.findall(
+        r"^\| average: .*$", read("benchmarks/frontier/frontier.md"), re.MULTILINE
+    )
+    assert len(averages) == 5
+    assert {line.split(" | ")[1] for line in averages} == {"none"}
+
+
+def test_the_record_of_fuzzing_has_all_targets_and_adds_up():
+    from fuzz.targets import TARGETS
+
+    row = r"^\| (\S+) \| (.*)\| ([\d,]+) \| [\d.]+ \| (\d+) \|$"
+    *rows, total = re.findall(row, read("docs/fuzzing.md"), re.MULTILINE)
+    assert [row[:2] for row in rows] == [
+        (f"`{t.name}`", f"{t.property} ") for t in TARGETS.values()
+    ]
+    runs, failures = ([int(row[i].replace(",", "")) for row in (*rows, total)] for i in (2, 3))
+    assert (sum(runs[:-1]), sum(failures[:-1])) == (runs[-1], failures[-1])
+
+
 def test_explanations_of_claims_quote_their_own_figures():
     for claim in re.split(r"^## ", read("results/claims.md"), flags=re.MULTILINE)[1:]:
         *given, note = claim.strip().splitlines()
