@@ -298,6 +298,10 @@ def test_rules_and_categories_describe_segments(browser, tmp_path):
     assert len(opened.find_all("#clusters tbody .category")) == 4
     assert opened.text("#clusters tfoot .category").startswith(f"{EVIL[0]} 60%")
     assert "of the segment" in opened.text("#clusters .rule-text")
+    lines = (
+        "return [...document.querySelectorAll('#clusters .rule-text')].map(e => e.children.length)"
+    )
+    assert min(opened.run(lines)) >= 2  # two rules, or a sentence that says why not
     opened.keep_picture("categories")
     opened.check_silent()
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from holdfast import HierarchicalKMedian, TablePreparer, load
-from holdfast.hierarchy.rules import Column, find_rules, sample_rows
+from holdfast.hierarchy.rules import Column, find_other_rule, find_rules, sample_rows
 from holdfast_paper import draws
 
 
@@ -48,6 +48,29 @@ def test_a_cluster_of_two_parts_gets_two_rules():
     assert min(rule.stability for rule in rules) > 0.8
     assert find_rules(*arguments, max_rules=1) == rules[:1]
     assert len(find_rules(*arguments[:2], first, *arguments[3:])) == 1  # nothing is left
+
+
+def test_another_rule_uses_other_columns():
+    X = table(n=1000)
+    X = np.column_stack((X, X[:, 0] + X[:, 2], X[:, 1]))  # nearly the income; the age again
+    columns = [Column(name) for name in ("income", "age", "noise", "pay", "years")]
+    weight, inside = np.ones(1000), (X[:, 0] > 62.0) & (X[:, 1] <= 40.0)
+    rule = rule_of(X, inside, columns)
+    other = find_other_rule(X, weight, inside, columns, rule, 3)
+    assert [c.column.name for c in rule.conditions] == ["income", "age"]
+    assert [c.column.name for c in other.conditions] == ["pay", "years"]
+    met = other.holds(X)
+    assert other.coverage == met[inside].mean()
+    assert other.others == met[~inside].mean()
+    assert 0.9 < other.contrast < 1.0
+    # Without the years, the pay alone says too little: the age is needed again.
+    left = X[:, :4]
+    other = find_other_rule(left, weight, inside, columns[:4], rule, 3)
+    assert [c.column.name for c in other.conditions] == ["age", "pay"]
+    assert (
+        find_other_rule(X[:, :3], weight, inside, columns[:3], rule, 3) is None
+    )  # only noise is left
+    assert find_other_rule(X[:, :2], weight, inside, columns[:2], rule, 3) is None
 
 
 def test_an_interval_is_one_condition():

@@ -233,6 +233,24 @@ def test_rules_say_what_fraction_they_cover(rows, report):
         assert rule["others"] == pytest.approx(met[labels != cluster].mean(), abs=2e-3)
 
 
+def test_segments_have_two_rules_where_the_data_allow_two():
+    """Where two columns say the same, each of them gives a rule; where one decides all, there is one."""
+    x = np.repeat([0.0, 10.0, 40.0], 30) + np.tile(np.arange(30) / 30, 3)
+    noise = np.arange(90) * 37 % 90 / 90
+    for columns, count in (((x, 3 * x + noise), 2), ((x, noise), 1), ((x, np.zeros(90)), 1)):
+        report = build(
+            np.column_stack(columns), n_clusters=3, methods=[], trials=2, names=["a", "b"]
+        )
+        segments = report.content["segments"]
+        rules = [segments["rules"][node] for node in nodes_of(segments["parent"], 3)]
+        assert [len(found) for found in rules] == [count] * 3
+        assert [rule["text"].count("a") for found in rules for rule in found[:1]] == [1] * 3
+        for _, other in rules if count == 2 else ():
+            assert other["by_other_columns"]
+            assert "a" not in other["text"]
+            assert other["coverage"] > 0.9
+
+
 def test_means_have_the_digits_that_their_spread_deserves(rows):
     values = rows * np.array([1e-3, 1.0, 100.0, 1e4])
     segments = build(rows, methods=[], trials=2, values=values).content["segments"]

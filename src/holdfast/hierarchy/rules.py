@@ -25,6 +25,7 @@ MAX_RULES = 3
 _HALVES = 10  # half samples that measure the stability of a rule
 _LEAST_GAIN = 0.01  # in F score, for which a rule gets another condition
 _LEAST_ADDED = 0.04  # in F score of all rules, for which a cluster gets another rule
+_LEAST_CONTRAST = 0.7  # of a rule by other columns, relative to that of the first rule
 _VALUES = 1 << 20  # in a sample
 _LEAST_ROWS = 512
 
@@ -123,6 +124,11 @@ class Rule:
             met &= condition.holds(X)
         return met
 
+    @property
+    def contrast(self) -> float:
+        """Coverage minus the fraction of the other rows that follow the rule."""
+        return self.coverage - self.others
+
     def __str__(self) -> str:
         """List the conditions."""
         return " and ".join(map(str, self.conditions)) or "no rule"
@@ -156,6 +162,47 @@ def find_rules(
             found.append(max(_jaccard(mine, other, weight) for other in others))
     stability = [float(np.mean(found)) if found else np.nan for found in agreement]
     return tuple(replace(r, stability=s) for r, s in zip(rules, stability, strict=True))
+
+
+def find_other_rule(
+    X: Rows,
+    weight: Rows,
+    inside: Mask,
+    columns: Sequence[Column],
+    rule: Rule,
+    max_conditions: int,
+) -> Rule | None:
+    """Describe the rows `inside` by other columns than a rule does.
+
+    It uses none of the columns of `rule` or, if that describes too little, all of them but one and at
+    least one more.
+
+    Parameters
+    ----------
+    X, weight, inside, columns, max_conditions
+        As for `find_rules`.
+    rule : Rule
+
+    Returns
+    -------
+    Rule or None
+        None if no such rule has at least 0.7 of the contrast of `rule`.
+    """
+    used = [condition.column.name for condition in rule.conditions]
+    left_out = [set(used), *({name} for name in used if len(used) > 1)]
+    for names in left_out:
+        kept = [j for j, column in enumerate(columns) if column.name not in names]
+        if not kept:
+            continue
+        grown = _grow_conditions(
+            X[:, kept], weight, inside, [columns[j] for j in kept], max_conditions
+        )
+        conditions = tuple(replace(c, index=kept[c.index]) for c in grown)
+        other = _describe(conditions, X, weight, inside)
+        is_new = any(condition.column.name not in used for condition in conditions)
+        if is_new and other.contrast >= _LEAST_CONTRAST * rule.contrast:
+            return other
+    return None
 
 
 def _jaccard(a: Mask, b: Mask, weight: Rows) -> float:

@@ -22,7 +22,7 @@ from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.cost import cost_sample, k_median_cost
 from holdfast.hierarchy.explain import OTHER, Category, Fractions, Means, rank_levels
-from holdfast.hierarchy.rules import Rule, find_rules
+from holdfast.hierarchy.rules import Rule, find_other_rule, find_rules
 from holdfast.report.inputs import Inputs
 from holdfast.report.page import list_numbers, round_number
 from holdfast.stability import Bootstrap, average_sensitivity
@@ -250,13 +250,13 @@ def _find_rules(
             found.append([])
             continue
         rules = find_rules(values, weight, inside, described, keys, _MAX_CONDITIONS, halves=0)
-        found.append(
-            [
-                _describe_rule(rule)
-                for i, rule in enumerate(rules)
-                if rule.conditions and (i == 0 or rule.coverage >= _LEAST_COVERAGE)
-            ]
-        )
+        first, *more = rules
+        kept = [first, *(rule for rule in more if rule.coverage >= _LEAST_COVERAGE)]
+        listed = [_describe_rule(rule) for rule in kept if rule.conditions]
+        if len(listed) == 1:
+            other = find_other_rule(values, weight, inside, described, first, _MAX_CONDITIONS)
+            listed += [] if other is None else [{**_describe_rule(other), "by_other_columns": True}]
+        found.append(listed)
     return found
 
 

@@ -125,21 +125,20 @@ test("a category cell shows the most frequent category and titles the next", () 
   assertEqual(cell.title, "town: Bern 80% (of all rows 30%), Ulm 10% (of all rows 50%)");
 });
 
-test("rules after the first one wait until they are asked for", () => {
+test("two or three rules are shown, and fewer are explained", () => {
   const rules = [
-    { text: "age > 40", coverage: 0.6, others: 0.01 },
+    { text: "age > 40", coverage: 0.9, others: 0.1 },
     { text: "debt > 2", coverage: 0.3, others: 0 },
   ];
-  const described = describeRules(rules);
-  const [first, more] = described.children;
-  assertEqual(first.textContent, "age > 40: 60% of the segment, 1.0% of the others");
-  assertEqual(more.open, false);
-  assertEqual(
-    more.textContent,
-    "or 1 other ruledebt > 2: 30% of the segment, 0% of the others",
-  );
-  assertEqual(describeRules(rules.slice(1)).children.length, 1);
-  assertEqual(describeRules([]), null);
+  const linesOf = (some) => [...describeRules(some).children].map((line) => line.textContent);
+  assertEqual(linesOf(rules), [
+    "age > 40: 90% of the segment, 10% of the others",
+    "or debt > 2: 30% of the segment, 0% of the others",
+  ]);
+  rules[1].by_other_columns = true;
+  assertTrue(linesOf(rules)[1].startsWith("also debt > 2: "));
+  assertEqual(linesOf(rules.slice(0, 1))[1], "No other columns tell it apart.");
+  assertEqual(linesOf([]), ["No short rule tells it apart."]);
 });
 
 test("a few far points do not squeeze the others", () => {

@@ -236,17 +236,16 @@ function categoryCells(categories, node) {
   });
 }
 
-// The first rule describes most of the segment. Others, which wait behind it, describe other parts.
+// The first rule describes most of the segment. The next ones describe other parts of it, or the same by
+// other columns. Where there are fewer than two, the page says so.
 function describeRules(rules) {
-  const [first, ...others] = rules.map(({ text, coverage, others }) => {
+  const lines = rules.map(({ text, coverage, others, by_other_columns: isOther }, i) => {
+    const start = i ? html("span", { class: "muted" }, isOther ? "also " : "or ") : null;
     const covered = `${formatFraction(coverage)} of the segment, ${formatFraction(others)} of the others`;
-    return html("div", {}, text, html("span", { class: "muted" }, `: ${covered}`));
+    return html("div", {}, start, text, html("span", { class: "muted" }, `: ${covered}`));
   });
-  if (!first) return null;
-  const more = others.length
-    ? html("details", {}, html("summary", {}, `or ${plural(others.length, "other rule")}`), others)
-    : null;
-  return html("div", { class: "rule-text" }, first, more);
+  const few = ["No short rule tells it apart.", "No other columns tell it apart."][rules.length];
+  return html("div", { class: "rule-text" }, lines, few && html("div", { class: "muted" }, few));
 }
 
 function segmentCell(node, suggestion, report, state) {
@@ -282,7 +281,8 @@ function segmentCell(node, suggestion, report, state) {
     },
   });
   const head = html("span", { class: "segment-head" }, button, input);
-  const rules = describeRules(report.segments.rules[node.id]);
+  const isDescribed = node.above !== null && report.segments.min_described === null;
+  const rules = isDescribed ? describeRules(report.segments.rules[node.id]) : null;
   return { class: "segment", node: html("div", { class: "segment-about" }, head, rules) };
 }
 
