@@ -170,7 +170,7 @@ def tables_with_ids():
 
 
 @pytest.mark.parametrize("kind", ["index", "pandas", "pyarrow", "polars"])
-@pytest.mark.parametrize("output", ["default", "pandas"])
+@pytest.mark.parametrize("output", ["default", "pandas", "polars"])
 def test_a_pipeline_hands_ids_on(kind, output):
     tables, names = tables_with_ids()
     table, column = tables[kind]
@@ -192,6 +192,11 @@ def test_parts_of_prepared_rows_have_no_ids_of_others():
     twice = tables["pandas"][0].assign(who="same")
     with pytest.raises(ValueError, match="who of X cannot be `id`: rows 0 and 1"):
         TablePreparer(id="who").fit_transform(twice)
+    frame = (
+        TablePreparer(id="who").set_output(transform="polars").fit_transform(tables["polars"][0])
+    )
+    assert HierarchicalKMedian(2).fit(frame).ids_.tolist() == names
+    assert HierarchicalKMedian(2).fit(frame.reverse()).ids_ is None
     new = tables["pandas"][0].drop(columns="who")
     assert TablePreparer(id="who").fit(tables["pandas"][0]).transform(new).ids is None
 

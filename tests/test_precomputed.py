@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.utils.estimator_checks import check_clustering, check_estimator
 
 from holdfast import (
     HierarchicalKMedian,
@@ -241,11 +242,24 @@ def test_the_cost_of_distances_is_that_of_rows():
         )
 
 
-def test_scikit_learn_checks_pass():
-    """All but the one that gives features to clusterers of distances too.
+class MedoidsOfFeatures(HierarchicalKMedian):
+    """Clusters features by their distances, for a check that knows no distances."""
 
-    It refuses those of scikit-learn itself, such as AgglomerativeClustering(metric="precomputed").
+    def fit(self, X, y=None):
+        return super().fit(distances(np.asarray(X)))
+
+
+def test_scikit_learn_checks_pass():
+    """All but `check_clustering`, which gives features to clusterers of distances too.
+
+    It fails for those of scikit-learn itself. Given the distances of these features, it passes.
     """
     results = check_estimator(medoids(3), on_skip=None, on_fail=None)
     failed = {result["check_name"] for result in results if result["status"] != "passed"}
     assert failed <= {"check_clustering"}
+    other = AgglomerativeClustering(metric="precomputed", linkage="average")
+    with pytest.raises(ValueError, match="[Dd]istance matrix"):
+        check_clustering("AgglomerativeClustering", other)
+    for readonly in (False, True):
+        of_features = MedoidsOfFeatures(3, method="medoids", metric="precomputed")
+        check_clustering("MedoidsOfFeatures", of_features, readonly_memmap=readonly)

@@ -42,7 +42,7 @@ def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None
     more than count rows.
     """
     if ids is None:
-        index = getattr(X, "ids", None) if isinstance(X, np.ndarray) else getattr(X, "index", None)
+        index = getattr(X, "index", None) if hasattr(X, "iloc") else getattr(X, "ids", None)
         if type(index).__module__.partition(".")[0] not in ("pandas", "numpy"):
             return None
         if type(index).__name__ == "RangeIndex":

@@ -51,13 +51,27 @@ def restore_prepared(rows: Rows, scale: tuple[float, ...] | None, ids: Any = Non
     return found
 
 
+def label_frame(frame: Any, scale: tuple[float, ...] | None, ids: Any) -> None:
+    """Attach scales and ids to a frame of rows: as pandas does it, or else as attributes.
+
+    A frame of polars that was made from this one has neither.
+    """
+    if hasattr(frame, "attrs"):
+        frame.attrs["column_scale"] = scale
+        if ids is not None:
+            frame.index = ids
+    else:
+        frame.column_scale, frame.ids = scale, ids
+
+
 def scale_of_rows(X: Any) -> tuple[float, ...] | None:
     """Return what the columns of rows were divided by, if a preparation has said so."""
-    attributes = getattr(X, "attrs", None)
-    if isinstance(attributes, Mapping):  # pandas
+    attributes = getattr(X, "attrs", None)  # pandas
+    if isinstance(attributes, Mapping):
         scale = attributes.get("column_scale")
-        return scale if scale is not None and len(scale) == X.shape[1] else None
-    return X.column_scale if isinstance(X, PreparedRows) else None
+    else:
+        scale = vars(X).get("column_scale") if hasattr(X, "__dict__") else None
+    return scale if isinstance(scale, tuple) and len(scale) == X.shape[1] else None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.tables.columns import ColumnChoice, DistinctIds, take_ids
 from holdfast.tables.dataset import IN_PYTHON, Dataset, find_preparation, prepare_like
 from holdfast.tables.errors import TableError, show_name
-from holdfast.tables.preparation import Missing, Preparation, restore_prepared
+from holdfast.tables.preparation import Missing, Preparation, label_frame, restore_prepared
 from holdfast.tables.read import DataTable
 
 __all__ = ["PreparingClusterer", "TablePreparer", "prepare_again", "prepare_frame", "to_table"]
@@ -149,7 +149,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         -------
         ndarray of shape (n_samples, n_prepared_columns), dtype float64
             With the attributes `column_scale`, from which `HierarchicalKMedian` knows the values before
-            they were divided, and `ids`. A pandas frame has them in `attrs` and as its index.
+            they were divided, and `ids`; so has a polars frame. A pandas frame has them in `attrs` and as its
+            index.
         """
         check_is_fitted(self)
         table = to_table(X)
@@ -195,11 +196,8 @@ _to_rows_or_frame = TablePreparer.transform
 @wraps(_to_rows_or_frame)
 def _transform(self: TablePreparer, X: Any) -> Any:
     found: Any = _to_rows_or_frame(self, X)
-    if hasattr(found, "attrs"):  # scikit-learn has made a pandas frame of the rows
-        found.attrs["column_scale"] = self.preparation_.scale
-        ids = None if self.id is None else self._ids(X, to_table(X))
-        if ids is not None:
-            found.index = ids
+    if not isinstance(found, np.ndarray):  # scikit-learn has made a frame of the rows
+        label_frame(found, self.preparation_.scale, self._ids(X, to_table(X)))
     return found
 
 
