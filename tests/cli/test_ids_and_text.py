@@ -210,4 +210,4 @@ def test_compiling_is_announced(holdfast, people, monkeypatch):
     use = ("fit", people, "--columns", "height", "-k", 2)
     assert "compiling" not in holdfast(*use).err
     monkeypatch.setattr("holdfast._machine.jit.is_compiled", lambda function: False)
-    assert "compiling once, about 10 s" in holdfast(*use).err
+    assert "compiling once" in holdfast(*use).err

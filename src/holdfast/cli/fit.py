@@ -182,7 +182,7 @@ def announce_compiling(method: str, console: Console) -> None:
         "tree": tree_kernels.link_ranges,
     }
     if not is_compiled(kernels[method]):
-        console.notice("compiling once, about 10 s; the next fit starts at once.")
+        console.notice("compiling once, for a few seconds; later fits start at once.")
 
 
 def _build_estimator(
