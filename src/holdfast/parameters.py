@@ -1,7 +1,10 @@
-"""Parameters of the estimator -> settings of the pipeline, each checked once."""
+"""Parameters of the estimator -> settings of the pipeline, each checked once; warnings, advice on memory."""
 
 import contextlib
 import math
+import sys
+import traceback
+import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
@@ -266,3 +269,47 @@ def _refuse(wrong: NDArray[np.bool_], X: NDArray[np.float64], found: str, wanted
             f"{found}: row {i}, column {j} of X is {X[i, j]}; distances must be {wanted} for "
             'metric="precomputed".'
         )
+
+
+_BYTES_A_ROW = 110  # peak beyond the input; measured by benchmarks/growth.py
+_BYTES_A_VALUE = 16  # coordinates, unsorted and sorted
+_OWN = ("holdfast", "holdfast_paper", "sklearn", "joblib", "dask", "distributed")
+"""Packages between the line of the user and the warning."""
+
+
+def explain_memory_error(error: MemoryError, X: Any) -> MemoryError:
+    """Convert the failed allocation of a fit to `X` to an error with advice, to raise from `error`.
+
+    Also frees the arrays of the failed fit, which would otherwise stay in memory as long as the
+    caller keeps the error.
+    """
+    traceback.clear_frames(error.__traceback__)
+    shape: tuple[int, ...] = np.shape(X) if hasattr(X, "shape") else (len(X),)
+    rows = f"{shape[0]:,} rows" + (f" of {shape[1]:,} columns" if len(shape) > 1 else "")
+    need = shape[0] * (_BYTES_A_ROW + _BYTES_A_VALUE * (shape[1] if len(shape) > 1 else 1))
+    reason = str(error).strip() or "an allocation failed"
+    return MemoryError(
+        f"Not enough memory to fit {rows} ({reason}). A fit needs about {_in_units(need)} beyond X. "
+        "To reduce memory, pass equal rows once with sample_weight, drop columns, set max_centers, "
+        "or fit a sample of the rows and label the others with predict. The estimator is unchanged."
+    )
+
+
+def _in_units(size: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000.0:
+            return f"{size:.3g} {unit}"
+        size /= 1000.0
+    return f"{size:.3g} TB"
+
+
+def warn_user(message: str) -> None:
+    """Warn at the first caller outside these packages."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] in _OWN or module in ("contextlib", "functools")

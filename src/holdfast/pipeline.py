@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from holdfast._machine.errors import unwrap_interrupts, warn_user
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import read_only, unwrap_interrupts
 from holdfast._machine.progress import ProgressOption
 from holdfast.centers import choose_centers
 from holdfast.centers.keyed_table import collect_table, key_undivided, sort_locations
@@ -32,7 +31,7 @@ from holdfast.hierarchy.locate import (
     build_sparse_locator,
 )
 from holdfast.hierarchy.model import Locator
-from holdfast.parameters import Settings
+from holdfast.parameters import Settings, warn_user
 from holdfast.rows.log import CellOrder, order_of
 from holdfast.tree import build_tree
 

@@ -12,9 +12,9 @@ from oracles import naive_means
 
 from holdfast import HierarchicalKMedian, k_median_cost, load
 from holdfast.centers import proposals
+from holdfast.centers._member_kernels import Margins
 from holdfast.centers.keyed_table import collect_table
 from holdfast.centers.means import choose_means
-from holdfast.centers.planes import Margins
 from holdfast.centers.proposals import Proposer
 
 EPSILONS = (0.0, 0.01, 1.0, math.inf)

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from holdfast._machine.errors import unwrap_interrupts
+from holdfast._machine.jit import unwrap_interrupts
 
 
 def raise_chain(*errors: BaseException) -> None:

@@ -1,8 +1,9 @@
-"""Compile kernels: those that allocate, those that do not, and parts of kernels; a hint to fetch memory."""
+"""Compile kernels: those that allocate, those that do not, and parts of kernels; Ctrl-C in a kernel."""
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -114,6 +115,25 @@ def is_compiled(function: Callable[..., Any]) -> bool:
         getattr(getattr(function, "_cache", None), "_cache_file", None), "_index_path", ""
     )
     return not index or os.path.exists(index)
+
+
+@contextmanager
+def unwrap_interrupts() -> Iterator[None]:
+    """Raise the KeyboardInterrupt that numba hides in a SystemError.
+
+    Python handles a signal that arrives while a kernel runs when it converts the results of the
+    kernel to objects. The interpreter then finds results together with an exception, and raises a
+    SystemError with the interrupt as its cause.
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause: BaseException | None = error
+        while isinstance(cause, SystemError):
+            cause = cause.__cause__ or cause.__context__
+        if isinstance(cause, KeyboardInterrupt):
+            raise cause.with_traceback(None) from None
+        raise
 
 
 def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:

@@ -3,11 +3,14 @@
 The sample is copied, column by column, centered and in single precision. Sums over it run in the order
 of keys: the upper half is added to the lower, and again. So each of these additions runs over many
 members at once, and no number of threads matters.
+
+A plane is a point and a normal: an array of shape (2, n_features).
 """
 
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast._machine.jit import inner_kernel, writing_kernel
 
@@ -229,3 +232,30 @@ def to_directions(points):
         length = math.sqrt(length)
         for j in range(points.shape[1]):
             points[s, j] = points[s, j] / length if length > 0.0 else points[s, j]
+
+
+def plane_between(means: NDArray[np.float64], spherical: bool) -> NDArray[np.float64]:
+    """Plane half way between two means; for the cosine distance, between their directions."""
+    ends = means.copy()
+    if spherical:
+        to_directions(ends)
+    normal = ends[1] - ends[0]
+    most = float(np.abs(normal).max())
+    if most > 0.0:  # so that products with it neither overflow nor underflow
+        normal *= math.ldexp(1.0, min(-math.frexp(most)[1], 1000))
+    return np.array([0.5 * ends[0] + 0.5 * ends[1], normal])
+
+
+def is_beyond(row: NDArray[np.float64], plane: NDArray[np.float64]) -> bool:
+    """Whether a row is on the far side, with the arithmetic of `split_members`."""
+    terms, count = (row - plane[0]) * plane[1], row.size
+    if count < FOLDED:
+        total = 0.0
+        for term in terms.tolist():
+            total += term
+        return total > 0.0
+    while count > 1:
+        half = (count + 1) // 2
+        terms[: count - half] += terms[half:count]
+        count = half
+    return bool(terms[0] > 0.0)

@@ -17,16 +17,24 @@ from holdfast.centers._distance_kernels import draw_candidate
 from holdfast.centers._member_kernels import (
     BLOCK,
     COST_UNIT,
+    Margins,
+    length_of,
     measure_sides,
     part_members,
     room_for,
     split_members,
 )
 from holdfast.centers._race_kernels import draw_temperature
-from holdfast.centers._sample_kernels import TILE, score_directions, settle_sample, to_directions
+from holdfast.centers._sample_kernels import (
+    TILE,
+    is_beyond,
+    plane_between,
+    score_directions,
+    settle_sample,
+    to_directions,
+)
 from holdfast.centers.choose import round_keys, temperature_rate
 from holdfast.centers.keyed_table import Pool, Table, collect_pool
-from holdfast.centers.planes import Margins, is_beyond, length_of, plane_between
 
 SAMPLE = 4096
 SCORED = 512  # members that score candidates; in few columns as many more as SCORED_VALUES hold
@@ -124,14 +132,12 @@ class Proposer:
 
         `cost` is that of all clusters.
         """
-        proposals = [cluster.proposal for cluster in clusters]
-        free = np.array([proposal is not None for proposal in proposals])
+        found = [cluster.proposal for cluster in clusters]
+        free = np.array([p is not None for p in found])
         if not free.any():
             return -1
-        gain = np.array([0.0 if proposal is None else proposal.gain for proposal in proposals])
-        key = np.array(
-            [0 if proposal is None else proposal.key for proposal in proposals], dtype=np.uint64
-        )
+        gain = np.array([0.0 if p is None else p.gain for p in found])
+        key = np.array([0 if p is None else p.key for p in found], dtype=np.uint64)
         heat = self.heat(len(clusters), cost - float(gain.max()))
         return int(draw_candidate(_CHOOSE, gain, free, np.ones(gain.size), key, heat))
 
@@ -194,15 +200,20 @@ class Proposer:
 
     def plane_across(self, part: _Part) -> Floats:
         """Plane through the center across the widest column: it splits any members that differ."""
-        anchor = self.table.rows[part.center] * np.float64(self.table.factor)
+        anchor = self.place_of(part.center)
         plane = np.array([anchor, np.zeros(self.d)])
         j = int(np.argmax(part.high - part.low))
         plane[1, j] = 1.0 if part.high[j] > anchor[j] else -1.0
         return plane
 
+    def place_of(self, row: int) -> Floats:
+        """Values of a row."""
+        place: Floats = self.table.rows[row] * np.float64(self.table.factor)
+        return place
+
     def is_far(self, row: int, plane: Floats) -> bool:
         """Whether a row is on the far side, with the arithmetic of `split_members`."""
-        return is_beyond(self.table.rows[row] * np.float64(self.table.factor), plane)
+        return is_beyond(self.place_of(row), plane)
 
     def start_plane(self, part: _Part, sample: Pool) -> tuple[int, Floats]:
         """Draw a candidate by what its direction tells apart; let its plane settle on the sample.
@@ -212,10 +223,8 @@ class Proposer:
         table, size = self.table, sample.members.size
         count, scored = min(CANDIDATES, size), min(size, max(SCORED, SCORED_VALUES // self.d))
         stretch = math.ldexp(1.0, -self.exponent_of(part))
-        single = np.float32
-        buffer = (
-            self.scratch.pop() if self.scratch else np.empty(min(self.n, SAMPLE) * self.d, single)
-        )
+        single, most = np.float32, min(self.n, SAMPLE) * self.d
+        buffer = self.scratch.pop() if self.scratch else np.empty(most, single)
         columns = buffer[: size * self.d].reshape(self.d, size)
         room, lines = np.empty((3, size), single), np.empty((4, self.d))
         tile, directions = np.empty((TILE, self.d), single), np.empty((count, self.d), single)
@@ -310,7 +319,7 @@ class Proposer:
             some = members[parts[i]]
             counts[i] = split_members(
                 table.rows, self.flat, table.factor, some, self.weight_of(some), plane, grid, both,
-                margins.rate, near, far, self.room(), np.empty((2, BLOCK), np.int32),
+                margins.rate, near, far, np.empty(room_for(self.d)), np.empty((2, BLOCK), np.int32),
                 np.empty((2, BLOCK), np.int64), moves[parts[i]], margins.member[parts[i]], sums[i],
             )  # fmt: skip
 
@@ -322,10 +331,6 @@ class Proposer:
             found[1] += margins.sums
         margins.moved, margins.sums = moved, found[1].copy()
         return found, int(moved), int(changed)
-
-    def room(self) -> Floats:
-        """Room for a block of members."""
-        return np.empty(room_for(self.d))
 
     def measure_all(
         self, members: Members, moves: NDArray[np.bool_], points: Floats, exponent: int
@@ -343,22 +348,26 @@ class Proposer:
             row, distance = measure_sides(
                 table.rows, self.flat, table.factor, some, self.weight_of(some), table.key,
                 moves[parts[i]], points, math.ldexp(1.0, -exponent), table.spherical,
-                self.room(), sums[i], low[i], high[i], reach[i],
+                np.empty(room_for(self.d)), sums[i], low[i], high[i], reach[i],
             )  # fmt: skip
             if row >= 0:
                 closest[i] = (distance, int(table.key[row]), row)
 
         share_parts(len(parts), work)
-        power = exponent * (2 if table.spherical else 1)
-        costs = [
-            math.ldexp(float(a + (b << 32) + (c << 64)) * COST_UNIT, power)
-            for a, b, c in sums.astype(object).sum(axis=0)
-        ]
         reaches = [
             math.ldexp(math.sqrt(2.0 * most) if table.spherical else most, exponent)
             for most in reach.max(axis=0).tolist()
         ]
-        return costs, low.min(axis=0), high.max(axis=0), min(closest)[2], reaches
+        bounds = low.min(axis=0), high.max(axis=0)
+        return self.costs_of(sums, exponent), *bounds, min(closest)[2], reaches
+
+    def costs_of(self, sums: NDArray[np.uint64], exponent: int) -> list[float]:
+        """Add up the costs of both sides, in words of 32 bits, over all parts."""
+        power = exponent * (2 if self.table.spherical else 1)
+        return [
+            math.ldexp(float(a + (b << 32) + (c << 64)) * COST_UNIT, power)
+            for a, b, c in sums.astype(object).sum(axis=0)
+        ]
 
     def measure(
         self, part: _Part, members: Members, moves: NDArray[np.bool_], means: Floats

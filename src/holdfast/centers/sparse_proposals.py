@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from holdfast._machine.jit import read_only
 from holdfast._machine.parallel import share_parts
-from holdfast.centers._member_kernels import COST_UNIT
+from holdfast.centers._member_kernels import Margins
 from holdfast.centers._sparse_kernels import (
     add_products,
     gather_rows,
@@ -26,7 +26,6 @@ from holdfast.centers._sparse_kernels import (
     split_rows,
 )
 from holdfast.centers.keyed_table import Pool, Table
-from holdfast.centers.planes import Margins
 from holdfast.centers.proposals import (
     AVERAGED_VALUES,
     AVERAGES,
@@ -125,17 +124,12 @@ class SparseProposer(Proposer):
         """Inner product of the point of a plane with its normal."""
         return float(add_products(plane[0].copy(), plane[1]))
 
-    def plane_across(self, part: _Part) -> Floats:
-        """Plane through the center across the widest column: it splits any members that differ."""
-        chosen = slice(self.starts[part.center], self.starts[part.center + 1])
-        anchor = np.zeros(self.d)
-        anchor[self.where[self.stored[chosen]]] = self.values[chosen] * np.float64(
-            self.table.factor
-        )
-        plane = np.array([anchor, np.zeros(self.d)])
-        j = int(np.argmax(part.high - part.low))
-        plane[1, j] = 1.0 if part.high[j] > anchor[j] else -1.0
-        return plane
+    def place_of(self, row: int) -> Floats:
+        """Values of a row in the columns of the cluster."""
+        chosen, place = slice(self.starts[row], self.starts[row + 1]), np.zeros(self.d)
+        values = self.values[chosen] * np.float64(self.table.factor)
+        place[self.where[self.stored[chosen]]] = values
+        return place
 
     def is_far(self, row: int, plane: Floats) -> bool:
         """Whether a row is on the far side, with the arithmetic of `split_all`."""
@@ -233,14 +227,10 @@ class SparseProposer(Proposer):
                 closest[i] = (distance, int(table.key[row]), row)
 
         share_parts(len(parts), work)
-        power = exponent * (2 if table.spherical else 1)
-        costs = [
-            math.ldexp(float(a + (b << 32) + (c << 64)) * COST_UNIT, power)
-            for a, b, c in sums.astype(object).sum(axis=0)
-        ]
         moved = int(np.count_nonzero(moves))
         zeros = seen.sum(axis=0) < np.array([[members.size - moved], [moved]])
         lowest, highest = low.min(axis=0), high.max(axis=0)
         lowest[zeros] = np.minimum(lowest[zeros], 0.0)
         highest[zeros] = np.maximum(highest[zeros], 0.0)
+        costs = self.costs_of(sums, exponent)
         return costs, lowest, highest, min(closest)[2], [math.inf, math.inf]

@@ -14,14 +14,13 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from holdfast.cli import (
+    ask,
     audit,
     changes,
     demo,
-    explain,
     fit,
     follow,
     labels,
-    lineage,
     match,
     options,
     report,
@@ -238,8 +237,8 @@ _add(labels.cut, labels.CUT_EXAMPLES)
 _add(changes.update, changes.UPDATE_EXAMPLES)
 _add(changes.diff, changes.DIFF_EXAMPLES)
 _add(follow.follow, follow.EXAMPLES)
-_add(lineage.lineage, lineage.EXAMPLES)
-_add(explain.explain, explain.EXAMPLES)
+_add(ask.lineage, ask.LINEAGE_EXAMPLES)
+_add(ask.explain, ask.EXPLAIN_EXAMPLES)
 _add(audit.audit, audit.EXAMPLES)
 _add(tune.tune, tune.EXAMPLES)
 _add(match.match, match.EXAMPLES)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from holdfast.cli.ask import open_lineage
 from holdfast.cli.console import BindingBudget, Console, InputError, input_errors
 from holdfast.cli.inputs import (
     hold_model,
@@ -17,7 +18,6 @@ from holdfast.cli.inputs import (
     table_of,
 )
 from holdfast.cli.labels import describe_costs, show_labels
-from holdfast.cli.lineage import open_lineage
 from holdfast.cli.options import (
     ID,
     OUTPUT,

@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast._machine.errors import unwrap_interrupts, warn_user
+from holdfast._machine.jit import unwrap_interrupts
 from holdfast._machine.parallel import lock_of
 from holdfast.centers.medoids import METRICS
 from holdfast.estimator.checking import refuse_sparse
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.model import Naming
-from holdfast.parameters import check_integer, check_weight, settings_for
+from holdfast.parameters import check_integer, check_weight, settings_for, warn_user
 from holdfast.pipeline import cluster_rows
 from holdfast.rows.ids import Left, check_ids, find_ids, normal_ids
 from holdfast.rows.log import RowLog

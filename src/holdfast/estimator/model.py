@@ -18,7 +18,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast._machine.errors import explain_memory_error, unwrap_interrupts, warn_user
+from holdfast._machine.jit import unwrap_interrupts
 from holdfast._machine.parallel import lock_of
 from holdfast._machine.progress import Listener
 from holdfast.centers.medoids import METRICS
@@ -41,7 +41,9 @@ from holdfast.parameters import (
     Metric,
     Settings,
     check_weight,
+    explain_memory_error,
     settings_for,
+    warn_user,
 )
 from holdfast.pipeline import cluster_and_order
 from holdfast.rows.ids import check_ids, identify_rows
@@ -50,8 +52,6 @@ from holdfast.storage.model import ModelRecord, TableRecord, read_model, write_m
 
 if TYPE_CHECKING:
     from holdfast.tables.preparer import TablePreparer
-
-__all__ = ["HierarchicalKMedian", "load"]
 
 
 class HierarchicalKMedian(

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from holdfast._machine.errors import unwrap_interrupts
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import read_only, unwrap_interrupts
 from holdfast._machine.parallel import lock_of, share_rows
 from holdfast.centers import CenterSequence
 from holdfast.centers.choose import ancestors_among

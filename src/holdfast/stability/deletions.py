@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from holdfast._machine.errors import unwrap_interrupts
+from holdfast._machine.jit import unwrap_interrupts
 from holdfast.centers._cover_kernels import empty_heap
 from holdfast.centers.choose import (
     champions_of,
