@@ -4,6 +4,7 @@ import argparse
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +60,44 @@ def name_missing(packages: Sequence[str], target: str) -> str:
     )
 
 
+def run_benchmark(
+    folder: Path,
+    options: argparse.Namespace,
+    packages: Sequence[str],
+    measure: Callable[[], Any],
+    read_table: Callable[[Path], Any],
+    report: Any,
+) -> int:
+    """Measure, or read what was measured before; report it, and fill in the page; return an exit code.
+
+    The benchmark has the name of its folder. `measure` returns a table, or an exit code. `report` has
+    `write_report` and `fill_docs`.
+    """
+    if missing := name_missing(packages, folder.name):
+        print(missing, file=sys.stderr)
+        return 1
+    output = options.output or (work_folder(folder) if options.quick else folder)
+    known = output / f"{folder.name}.csv"
+    table = read_table(known) if options.report else measure()
+    if isinstance(table, int):
+        return table
+    if options.update and known.exists():
+        table = replace(table, entries={**read_table(known).entries, **table.entries})
+    names = report.write_report(output, table)
+    if output == folder:
+        report.fill_docs(folder.parents[1] / "docs" / f"{folder.name}.md", table)
+    print(f"Written: {', '.join(names)} in {output}")
+    return 0
+
+
+def work_folder(folder: Path) -> Path:
+    """Return where a benchmark stores cells, and the results of a quick run."""
+    return folder.parent / "work" / folder.name
+
+
 def open_store(folder: Path, options: argparse.Namespace) -> CellStore:
     """Open the stored cells; the code is no part of their names: --fresh after it changed results."""
-    store = CellStore(folder, __version__)
+    store = CellStore(work_folder(folder) / "cells", __version__)
     if options.fresh:
         store.forget()
     return store

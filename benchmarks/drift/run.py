@@ -7,22 +7,19 @@ series and a method, is stored at once: after an interruption the same command c
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # for what the benchmarks share
 
+import report
 from measure import FULL, QUICK, Cell, Effort, measure_cell
 from methods import METHODS
-from report import fill_docs, write_report
-from resumable import INTERRUPTED, add_options, name_missing, open_store, parse_names, run_stored
+from resumable import INTERRUPTED, add_options, open_store, parse_names, run_benchmark, run_stored
 from series import MADE, SERIES
-from summary import read_table, tabulate
+from summary import Table, read_table, tabulate
 
 HERE = Path(__file__).resolve().parent
-WORK = HERE.parent / "work" / "drift"
-DOCS = HERE.parents[1] / "docs" / "drift.md"
 PACKAGES = ("fastcluster", "matplotlib", "pandas")
 
 
@@ -57,35 +54,20 @@ def estimate_effort(cell: Cell) -> float:
     return slow * (cell.effort.trials if series.group == MADE else 20.0)
 
 
-def main() -> int:
-    options = read_arguments()
-    if missing := name_missing(PACKAGES, "drift"):
-        print(missing, file=sys.stderr)
-        return 1
-    effort = QUICK if options.quick else FULL
-    output = options.output or (WORK if options.quick else HERE)
-    if options.report:
-        table = read_table(output / "drift.csv")
-    else:
-        store = open_store(WORK / "cells", options)
-        cells = list_cells(options.series, options.methods, effort)
-        stored = run_stored(cells, measure_cell, store, options, estimate_effort)
-        if stored is None:
-            return INTERRUPTED
-        if (options.series or options.methods) and not options.update:
-            return 0
-        others = [cell for cell in list_cells([], [], effort) if cell not in set(cells)]
-        found = [one for cell in others if (one := store.read(cell)) is not None]
-        table = tabulate([*stored, *found])
-        if options.update and (output / "drift.csv").exists():
-            kept = read_table(output / "drift.csv")
-            table = replace(table, entries={**kept.entries, **table.entries})
-    names = write_report(output, table)
-    if output == HERE:
-        fill_docs(DOCS, table)
-    print(f"Written: {', '.join(names)} in {output}")
-    return 0
+def measure(options: argparse.Namespace) -> Table | int:
+    """Measure what was asked for; an exit code after an interruption, or without a report."""
+    effort, store = QUICK if options.quick else FULL, open_store(HERE, options)
+    cells = list_cells(options.series, options.methods, effort)
+    stored = run_stored(cells, measure_cell, store, options, estimate_effort)
+    if stored is None:
+        return INTERRUPTED
+    if (options.series or options.methods) and not options.update:
+        return 0
+    others = [cell for cell in list_cells([], [], effort) if cell not in set(cells)]
+    found = [one for cell in others if (one := store.read(cell)) is not None]
+    return tabulate([*stored, *found])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    given = read_arguments()
+    sys.exit(run_benchmark(HERE, given, PACKAGES, lambda: measure(given), read_table, report))

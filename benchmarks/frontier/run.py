@@ -7,23 +7,20 @@ a data set and a method, is stored at once: after an interruption the same comma
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # for what the benchmarks share
 
+import report
 from data import DATA, LARGE
 from measure import FULL, QUICK, Cell, Effort, measure_cell
 from methods import METHODS, Method, installed
-from report import fill_docs, write_report
-from resumable import INTERRUPTED, add_options, name_missing, open_store, parse_names, run_stored
-from summary import read_table, tabulate
+from resumable import INTERRUPTED, add_options, open_store, parse_names, run_benchmark, run_stored
+from summary import Table, read_table, tabulate
 
 from holdfast_paper.datasets import DatasetNotAvailable
 
 HERE = Path(__file__).resolve().parent
-WORK = HERE.parent / "work" / "frontier"
-DOCS = HERE.parents[1] / "docs" / "frontier.md"
 PACKAGES = ("fastcluster", "kmedoids", "matplotlib")
 PARTS = ("small", "large", "all")
 LARGE_ROWS = 5000
@@ -86,41 +83,26 @@ def count_rows(names: set[str]) -> tuple[dict[str, int], list[str]]:
     return rows, missing
 
 
-def main() -> int:
-    options = read_arguments()
-    if missing := name_missing(PACKAGES, "frontier"):
-        print(missing, file=sys.stderr)
+def measure(options: argparse.Namespace) -> Table | int:
+    """Measure what was asked for; an exit code after an interruption, or without a report."""
+    effort, store = QUICK if options.quick else FULL, open_store(HERE, options)
+    cells = list_cells(options, effort)
+    rows, missing = count_rows({cell.data for cell in cells})
+    if missing and not options.quick:
         return 1
-    effort = QUICK if options.quick else FULL
-    output = options.output or (WORK if options.quick else HERE)
-    if options.report:
-        table = read_table(output / "frontier.csv")
-    else:
-        store = open_store(WORK / "cells", options)
-        cells = list_cells(options, effort)
-        rows, missing = count_rows({cell.data for cell in cells})
-        if missing and not options.quick:
-            return 1
-        cells = [cell for cell in cells if cell.data in rows]
-        work = {cell: estimate_effort(cell, rows) for cell in cells}
-        stored = run_stored(cells, measure_cell, store, options, work.__getitem__)
-        if stored is None:
-            return INTERRUPTED
-        if (options.data or options.methods) and not options.update:
-            return 0
-        everything = argparse.Namespace(part="all", data=[], methods=[], optional=True)
-        others = list_cells(everything, effort)
-        found = [one for cell in others if cell not in work and (one := store.read(cell))]
-        table = tabulate([*stored, *found])
-        if options.update:
-            kept = read_table(output / "frontier.csv")
-            table = replace(table, entries={**kept.entries, **table.entries})
-    names = write_report(output, table)
-    if output == HERE:
-        fill_docs(DOCS, table)
-    print(f"Written: {', '.join(names)} in {output}")
-    return 0
+    cells = [cell for cell in cells if cell.data in rows]
+    work = {cell: estimate_effort(cell, rows) for cell in cells}
+    stored = run_stored(cells, measure_cell, store, options, work.__getitem__)
+    if stored is None:
+        return INTERRUPTED
+    if (options.data or options.methods) and not options.update:
+        return 0
+    everything = argparse.Namespace(part="all", data=[], methods=[], optional=True)
+    others = list_cells(everything, effort)
+    found = [one for cell in others if cell not in work and (one := store.read(cell))]
+    return tabulate([*stored, *found])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    given = read_arguments()
+    sys.exit(run_benchmark(HERE, given, PACKAGES, lambda: measure(given), read_table, report))

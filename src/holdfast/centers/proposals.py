@@ -208,8 +208,7 @@ class Proposer:
 
     def place_of(self, row: int) -> Floats:
         """Values of a row."""
-        place: Floats = self.table.rows[row] * np.float64(self.table.factor)
-        return place
+        return np.asarray(self.table.rows[row] * np.float64(self.table.factor))
 
     def is_far(self, row: int, plane: Floats) -> bool:
         """Whether a row is on the far side, with the arithmetic of `split_members`."""

@@ -366,9 +366,8 @@ def check_seed(seed: int) -> None:
 
 
 def _to_fraction(word: str) -> float | None:
-    percent = word.endswith("%")
     try:
         value = float(word.removesuffix("%"))
     except ValueError:
         return None
-    return value / 100.0 if percent else value
+    return value / 100.0 if word.endswith("%") else value

@@ -47,16 +47,7 @@ def compose_release(
 
     Raises ValueError if the model is not the next one of the segmentation of `before`.
     """
-    follow, table = getattr(model, "follow_", None), model.table_
-    cuts: Sequence[int] = (model.n_clusters,) if table is None else table.cuts
-    if levels is None:  # those of a polished fit are in its names
-        named = follow or model.hierarchy_.naming
-        levels = cuts if named is None else named.levels
-    ks = tuple(sorted({int(k) for k in levels}))
-    if follow is not None and ks != tuple(follow.levels):
-        raise ValueError(
-            f"levels must be those that the model followed, {follow.levels}; got {ks}."
-        )
+    follow, table, ks = getattr(model, "follow_", None), model.table_, _choose_levels(model, levels)
     # Rows of weight 0 are labeled as by `predict` and have no history.
     present = np.flatnonzero(model.row_weights_ > 0.0)
     clusters, centers, assigned = _describe_clusters(model, ks, present)
@@ -83,15 +74,33 @@ def compose_release(
         ids=ids,
         id_name=None if table is None else table.id_name,
         rows=_take(model.rows_, present) * unit if include_rows else None,
-        n_survivors=0 if follow is None else int(follow.n_survivors),
-        n_new=n_rows if follow is None else int(follow.n_new),
-        n_left=0 if follow is None else int(follow.n_left),
-        budget=None if follow is None or follow.budget is None else float(follow.budget),
-        budget_binds=follow is not None and bool(follow.budget_binds),
-        tolerance_exceeded=follow is not None and bool(follow.tolerance_exceeded),
+        **_count_changes(follow, n_rows),
         record=model._to_record(include_rows),
     )
     return release if before is None else _connect(release, before, followed=follow is not None)
+
+
+def _choose_levels(model: "HierarchicalKMedian", levels: Sequence[int] | None) -> tuple[int, ...]:
+    """Take the levels that were asked for, followed, polished or fitted."""
+    follow, table = getattr(model, "follow_", None), model.table_
+    if levels is None:  # those of a polished fit are in its names
+        named = follow or model.hierarchy_.naming
+        fitted: Sequence[int] = (model.n_clusters,) if table is None else table.cuts
+        levels = fitted if named is None else named.levels
+    ks = tuple(sorted({int(k) for k in levels}))
+    if follow is not None and ks != tuple(follow.levels):
+        raise ValueError(
+            f"levels must be those that the model followed, {follow.levels}; got {ks}."
+        )
+    return ks
+
+
+def _count_changes(follow: Any, n_rows: int) -> dict[str, Any]:
+    """Say how many rows came, stayed and left, and whether a limit was reached."""
+    if follow is None:
+        return {"n_survivors": 0, "n_new": n_rows, "n_left": 0}
+    names = ("n_survivors", "n_new", "n_left", "budget", "budget_binds", "tolerance_exceeded")
+    return {name: getattr(follow, name) for name in names}
 
 
 def _match_rows(before: Release, after: Release) -> Places:
@@ -322,16 +331,12 @@ def _describe_levels(
         levels[field] = np.nan
     if follow is not None:
         for field in ("moved", "cost", "cost_of_staying", "fresh_cost"):
-            value = getattr(follow, field)
-            if value is not None:
-                levels[field] = np.asarray(value, dtype=np.float64)
+            levels[field] = getattr(follow, field)
     if staleness is not None:
-        known = {k: j for j, k in enumerate(staleness.levels)}
-        for line in levels:
-            if int(line["level"]) in known:
-                j = known[int(line["level"])]
-                line["fresh_cost"] = line["cost"] / staleness.cost[j]
-                line["fresh_moved"] = staleness.moved[j]
+        for k, cost, moved in zip(staleness.levels, staleness.cost, staleness.moved, strict=True):
+            here = levels["level"] == k
+            levels["fresh_cost"][here] = levels["cost"][here] / cost
+            levels["fresh_moved"][here] = moved
     return levels
 
 
