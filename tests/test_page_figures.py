@@ -164,7 +164,9 @@ def rounds_to(value, figure):
 @pytest.mark.parametrize("name", PAGES)
 def test_every_figure_of_a_page_has_a_source(name):
     wrong = check_page(name, read(name), SOURCES.get(name, {}))
-    assert not wrong, "\n".join([f"{name} (see docs/figures.toml):", *wrong])
+    assert not wrong, "\n".join(
+        [f"{name}: name the source of each figure in docs/figures.toml", *wrong]
+    )
 
 
 def test_every_entry_belongs_to_a_page_and_has_words():
