@@ -29,13 +29,6 @@ def test_rows_sum_to_one_and_clear_rows_are_those_of_predict():
     assert membership(model, n_clusters=1).tolist() == [[1.0]] * 120
 
 
-def test_membership_is_a_method_of_the_model_and_not_of_the_hierarchy():
-    model = HierarchicalKMedian(3).fit(groups(1, 60))
-    found = model.membership(groups(2, 5), 2, trials=3, delete=4)
-    np.testing.assert_array_equal(found, membership(model, groups(2, 5), 2, trials=3, delete=4))
-    for name in ("membership", "explain", "explain_row"):
-        with pytest.raises(AttributeError, match=f"use {name} of the fitted HierarchicalKMedian"):
-            getattr(model.hierarchy_, name)
 
 
 def test_rows_between_clusters_are_less_sure():
