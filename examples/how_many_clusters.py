@@ -28,5 +28,5 @@ model.hierarchy_.plot(10, right)
 plt.show()
 
 # %%
-# **What was learned:** the cut into two clusters is the most stable one for these wines, and a circle on the
-# curve marks each other number of clusters that is worth a second look.
+# **What was learned:** the lowest point of the curve is the most stable number of clusters, and a circle marks
+# each other number that is worth a second look.

@@ -42,7 +42,7 @@ assert np.array_equal(model.labels_, again.labels_)
 
 # %%
 # With a cap on the size of the sketch, cells of a grid represent the rows. Splits finer than a cell are
-# lost, and the clusters differ, at nearly the same cost.
+# lost, and the clusters differ.
 
 capped = fit_chunks(HierarchicalKMedian(16), files, max_cells=4_000)
 figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", sharex=True, sharey=True)

