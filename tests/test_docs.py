@@ -45,3 +45,17 @@ def test_pages_that_are_made_are_not_committed():
     assert len(made) > 5
     for page in made:
         assert f"/docs/{page}" in ignored
+
+
+def test_files_that_pages_name_exist():
+    homes = ["", "src", "src/holdfast", "src/holdfast/report", "src/holdfast_paper/config"]
+    homes += ["tests", "tests/laws", ".github/workflows"]
+    named = re.compile(r"`([\w./]+\.(?:py|toml|yml|yaml|sh))(?::[^`]*)?`")
+    absent = [
+        f"{page.name}: {name}"
+        for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+        if not re.search(r"/(gallery|tutorials|api)/|commands.md", page.as_posix())
+        for name in named.findall(page.read_text(encoding="utf-8"))
+        if not any((ROOT / home / name).exists() for home in homes)
+    ]
+    assert not absent
