@@ -99,11 +99,14 @@ function badLeaders(chart, texts, badges, boxes) {
   const found = [];
   const starts = all(chart, ".dot, .center, .segment-bar .fill").map((mark) => boxOf(mark));
   const targets = badges.length ? badges.map((badge) => boxOf(badge)) : [...boxes.values()];
+  const bars = all(chart, ".whisker").map((bar) => boxOf(bar));
   const leaders = all(chart, ".leader").map(pointsAlong);
   leaders.forEach((points, i) => {
     if (!starts.some((box) => holds(box, points[0], 4))) found.push(`leader ${i} starts nowhere`);
     const ends = targets.filter((box) => holds(box, points.at(-1), 4));
     if (!ends.length) found.push(`leader ${i} ends nowhere`);
+    const isAlong = (bar) => points.slice(5).filter((point) => holds(bar, point, 1)).length > 8;
+    if (bars.some(isAlong)) found.push(`leader ${i} along a bar`);
     for (const box of targets) {
       if (points.slice(0, -3).some((point) => holds(box, point, -1)) && !ends.includes(box)) {
         found.push(`leader ${i} through a name`);

@@ -153,6 +153,7 @@ test("a few far points do not squeeze the others", () => {
 test("dates are days, years are not grouped", () => {
   assertEqual([formatDate(0), formatDate(null)], ["1970-01-01", MISSING]);
   assertEqual([formatValue(2005.62), formatValue(12005)], ["2005.6", "12,005"]);
+  assertEqual(formatValue(2005, 0, true), "2,005"); // as 12,005 in its column
   const values = [-0.012345, 0.00004, null, 3].map((value) => formatValue(value, 1));
   assertEqual(values, ["−0.012", "0.00004", MISSING, "3"]);
   const grouped = needGrouping([{ means: [2005.6, 2005] }, null, { means: [null, -12000] }], 2);

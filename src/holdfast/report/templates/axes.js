@@ -25,19 +25,18 @@ function roundTicks(low, high, count) {
   return ticks;
 }
 
-// Labels below an axis, inside the chart. Those that would touch the one before are left out.
+// Labels below an axis, inside the chart. Every second, third ... is shown where they would touch.
 function placeTicks(values, position, format, width) {
-  let end = -Infinity;
-  const placed = [];
-  for (const value of values) {
+  const ticks = values.map((value) => {
     const text = shortenText(format(value), 0.4 * width);
     const half = measureText(text).width / 2;
-    const x = Math.min(Math.max(position(value), half), width - half);
-    if (x - half < end + TICK_GAP) continue;
-    end = x + half;
-    placed.push({ text, x });
+    return { text, half, x: Math.min(Math.max(position(value), half), width - half) };
+  });
+  for (let every = 1; ; every++) {
+    const shown = ticks.filter((_, i) => i % every === 0);
+    const touch = (tick, i) => i && tick.x - tick.half < shown[i - 1].x + shown[i - 1].half + TICK_GAP;
+    if (!shown.some(touch)) return shown;
   }
-  return placed;
 }
 
 // The inner edges of a chart: room on the left for its labels, at the top for `header` pixels more.

@@ -63,7 +63,8 @@ function drawDots(spec, width) {
     top: dot.low === null ? undefined : position.y(dot.high),
     bottom: dot.low === null ? undefined : position.y(dot.low),
   }));
-  const { named, places, list } = nameDots(placed, plot);
+  const room = { ...plot, top: 0, right: width }; // nothing is drawn above the plot and right of it
+  const { named, places, list } = nameDots(placed, room);
   const xTicks = { values: roundTicks(low, high, 6), format: spec.x.format };
   const root = svg(
     "svg",

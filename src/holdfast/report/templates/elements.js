@@ -50,12 +50,12 @@ function formatNumber(value, digits = 4) {
   return withMinus(format.format(value));
 }
 
-// A value of a row: numbers of four digits, such as years, are not grouped. `decimals` are those of the
-// means of its column; two more are enough, unless nothing would be left.
-function formatValue(exact, decimals = null) {
+// A value of a row: numbers of four digits, such as years, are not grouped unless others of its column
+// are. `decimals` are those of the means of its column; two more are enough, unless nothing would be left.
+function formatValue(exact, decimals = null, grouped = false) {
   const rounded = exact === null || decimals === null ? exact : Number(exact.toFixed(decimals + 2));
   const value = rounded === 0 ? exact : rounded;
-  const isShort = value !== null && Math.abs(value) >= 1000 && Math.abs(value) < 10000;
+  const isShort = !grouped && value !== null && Math.abs(value) >= 1000 && Math.abs(value) < 10000;
   return isShort ? withMinus(String(Number(value.toPrecision(5)))) : formatNumber(value);
 }
 

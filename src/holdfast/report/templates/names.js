@@ -11,7 +11,7 @@ const AMBIGUOUS = 14; // pixels from a name without a line to a point that it mi
 const GRID = { x: 10, y: 8 }; // pixels between places that are tried
 const REACH = 70; // pixels, of a line to a name; a longer one is hard to follow
 const LEADER_COST = 12; // of a line of any length; each pixel of it costs a quarter
-const CROSSED_COST = 8; // of a mark or bar that a line passes through, where that is allowed
+const CROSSED_COST = 30; // of a mark or bar that a line passes through, where that is allowed
 const CONFLICT = 1e6;
 const STEPS = 200;
 
@@ -136,6 +136,16 @@ const markBox = ({ x, y }) => ({
 
 const barBox = ({ x, top, bottom }) => ({ x: x - 2, y: top, width: 4, height: bottom - top });
 
+// The parts of a point's own bar that stick out of its mark: a line along them would look like more bar.
+function barEnds({ x, y, top, bottom }) {
+  if (top === undefined) return [];
+  const ends = [
+    { x, top, bottom: y - POINT_RADIUS - GAP },
+    { x, top: y + POINT_RADIUS + GAP, bottom },
+  ];
+  return ends.filter((end) => end.bottom > end.top).map(barBox);
+}
+
 const distanceTo = (box, { x, y }) =>
   Math.hypot(
     Math.max(box.x - x, 0, x - box.x - box.width),
@@ -154,7 +164,7 @@ function listPlaces(point, points, plot, { loose = false, reach = REACH, costOf 
   const bars = points.filter(({ top }) => top !== undefined).map(barBox);
   const covered = [own, ...marks, ...bars];
   // Lines cannot avoid what covers the point itself. They start at its middle to tell which it is.
-  const avoided = covered.filter((other) => !overlaps(other, own));
+  const avoided = covered.filter((other) => !overlaps(other, own)).concat(barEnds(point));
   const radius = marks.some((mark) => overlaps(mark, own)) ? 0 : POINT_RADIUS;
   const near = nearCorners(point, outer);
   const places = [];

@@ -242,7 +242,8 @@ function describeRules(rules) {
   const lines = rules.map(({ text, coverage, others, by_other_columns: isOther }, i) => {
     const start = i ? html("span", { class: "muted" }, isOther ? "also " : "or ") : null;
     const covered = `${formatFraction(coverage)} of the segment, ${formatFraction(others)} of the others`;
-    return html("div", {}, start, text, html("span", { class: "muted" }, `: ${covered}`));
+    const shown = text.replace(/(?<=^|[ <=>])-(?=\d)/g, "−");
+    return html("div", {}, start, shown, html("span", { class: "muted" }, `: ${covered}`));
   });
   const few = ["No short rule tells it apart.", "No other columns tell it apart."][rules.length];
   return html("div", { class: "rule-text" }, lines, few && html("div", { class: "muted" }, few));
@@ -352,7 +353,7 @@ function valueCells({ values, levels }, { segments, data }) {
   const numbers = values.map((value, j) => {
     const column = data.columns[j];
     const isDate = data.dates.includes(column);
-    const text = isDate ? formatDate(value) : formatValue(value, data.decimals[j]);
+    const text = isDate ? formatDate(value) : formatValue(value, data.decimals[j], data.grouped[j]);
     return { text, class: "num", label: data.names[column] };
   });
   return [...categories, ...numbers];
