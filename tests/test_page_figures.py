@@ -52,7 +52,7 @@ _CITED = (
     r"(?:Alg\.|Algorithm|Theorem|Lemma|Corollary|Eq\.|Def\.|Definition|[Cc]laim|Python|SPEC|IEEE)s?"
 )
 _AND = r"(?:, | and | or | to | \.\. |, \.\. )"
-_NUMBERS = rf"\d[\d.]*[a-z]?\b(?:{_AND}\d[\d.]*[a-z]?\b)*"
+_NUMBERS = rf"\d[\d.]*[a-z]?\b(?:{_AND}\d+(?:\.\d+|[a-z])\b)*"
 _VALUES = rf"{_NUMBER}(?!%)(?:{_AND}\d+\b(?!%|\.\d| [b-z]))*"
 _OTHER_NUMBERS = re.compile(
     "|".join(
@@ -197,6 +197,25 @@ def test_a_figure_without_a_source_is_found(name, old, new):
     text = read(name)
     assert old in text
     assert check_page(name, text.replace(old, new), SOURCES.get(name, {}))
+
+
+@pytest.mark.parametrize(
+    ("words", "figures"),
+    [
+        ("at k = 8, 12 rows move", ["12"]),
+        ("0.0201 at ε = 10 and 0.0323 at ε = 1000", ["0.0201", "0.0323"]),
+        ("moves 0.1913 of the rows (2013)", ["0.1913"]),
+        ("at most 2.49 k ln n / ε, in 3 of 298 pairs", ["2.49", "3", "298"]),
+        ("by Lemmas 3.5 and 3.6, 7 rows of 1,000 x 10", ["7"]),
+        (
+            "takes 1.9 GB, 3 s and half a minute, a third of 5%",
+            ["1.9 GB", "3 s", "half a minute", "a third", "5%"],
+        ),
+        ("1 ± 0.1 of 2^53, not 0 or 1", ["1", "0.1"]),
+    ],
+)
+def test_figures_are_told_from_other_numbers(words, figures):
+    assert [figure for _, figure in find_figures(words)] == figures
 
 
 @pytest.mark.parametrize("name", ["frontier", "drift"])
