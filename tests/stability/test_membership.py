@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from holdfast import HierarchicalKMedian, membership
+from holdfast.stability import inspection
 from holdfast.stability.inspection import _calibrate, _Refits
 from holdfast.stability.plan import Delete
 from holdfast_paper import draws
@@ -29,8 +30,6 @@ def test_rows_sum_to_one_and_clear_rows_are_those_of_predict():
     assert membership(model, n_clusters=1).tolist() == [[1.0]] * 120
 
 
-
-
 def test_rows_between_clusters_are_less_sure():
     model = HierarchicalKMedian(4).fit(groups(3))
     sure = membership(model).max(axis=1)
@@ -38,31 +37,43 @@ def test_rows_between_clusters_are_less_sure():
     assert sure[far > np.median(far)].mean() > sure[far < np.quantile(far, 0.1)].mean() + 0.05
 
 
-def test_probabilities_are_those_of_fresh_deletions():
-    """Over 30 data sets, the rows given about 90% stay in about 90% of fresh deletions.
-
-    The error is that of the data sets, since whole boundaries move. Fixed seeds; three errors.
-    """
-    given, seen, count = np.zeros((3, 30))
-    for seed in range(30):
+def fraction_that_stays(seeds, fresh: int = 6):
+    """Of rows given 85 to 95%: the mean given, and the fraction that stays in fresh deletions."""
+    given, seen, count = np.zeros((3, len(seeds)))
+    for i, seed in enumerate(seeds):
         X = groups(seed)
-        model = HierarchicalKMedian(4).fit(X)
+        model = HierarchicalKMedian(4, max_centers=4).fit(X)
         found = membership(model)
         top, sure = found.argmax(axis=1), found.max(axis=1)
-        some = (sure > 0.8) & (sure < 0.97)
-        fresh = _Refits(
+        some = (sure > 0.85) & (sure < 0.95)
+        refits = _Refits(
             model, X, model.row_weights_, model.labels_, 4, Delete(0.05), 1_000 + seed
         )  # fmt: skip
-        for trial in range(6):
-            hierarchy, names, _ = fresh.run(trial)
-            stays = names[hierarchy.predict(X, 4)] == top
-            count[seed] += some.sum()
-            given[seed] += sure[some].sum()
-            seen[seed] += stays[some].sum()
-    difference = (seen - given).sum() / count.sum()
-    error = np.sqrt(((seen - given - difference * count) ** 2).sum()) / count.sum()
-    assert error < 0.03
-    assert abs(difference) < 3.0 * error
+        for trial in range(fresh):
+            hierarchy, names, _ = refits.run(trial)
+            seen[i] += (names[hierarchy.predict(X, 4)] == top)[some].sum()
+        count[i], given[i] = fresh * some.sum(), fresh * sure[some].sum()
+    apart = (seen - given).sum() / count.sum()
+    error = np.sqrt(((seen - given - apart * count) ** 2).sum()) / count.sum()
+    return given.sum() / count.sum(), seen.sum() / count.sum(), error
+
+
+def test_rows_given_90_percent_stay_in_88_to_92_percent_of_fresh_deletions(monkeypatch):
+    """Over 120 data sets with fixed seeds. The error is that of the data sets: whole boundaries move.
+
+    One standard error is 1.1 points, and benchmarks/membership.py has a smaller one on more data. The
+    fraction of the 20 fits itself, without calibration, is too sure: the same bounds reject it.
+    """
+    given, stayed, error = fraction_that_stays(range(120))
+    assert error < 0.012
+    assert abs(given - 0.9) < 0.01
+    assert 0.88 <= stayed <= 0.92
+
+    def count_only(labels, k):
+        return np.arange(labels.shape[0] + 1) / labels.shape[0]
+
+    monkeypatch.setattr(inspection, "_calibrate", count_only)
+    assert fraction_that_stays(range(120))[1] < 0.88
 
 
 def test_leaving_out_one_fit_gives_the_chance_of_the_next():
