@@ -251,7 +251,7 @@ def test_wrong_audits(holdfast, people, wrong, told):
 
 
 def test_audit_of_a_sample(holdfast, people, monkeypatch):
-    monkeypatch.setattr(cli.audit, "_MOST_QUADRATIC", 50)
+    monkeypatch.setattr(cli.clusterer, "_MOST_QUADRATIC", 50)
     use = ("audit", people, *FAST, "--methods", "average", "-k", 3, "--delete", 1, "--json")
     assert "add --sample" in holdfast(*use).err
     done = holdfast(*use, "--sample", 40)

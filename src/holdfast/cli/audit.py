@@ -1,21 +1,28 @@
 """``holdfast audit``: how much each method moves when rows are removed, side by side."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from holdfast._machine.progress import Progress, ProgressOption
+from holdfast._machine.progress import Progress
 from holdfast.cli.clusterer import (
-    RawData,
-    chooses_clusters,
-    describe_results,
-    load_clusterer,
+    Measured,
+    check_quadratic,
     measure_clusterer,
-    read_raw,
+    measure_method,
+    relate_costs,
+    tabulate,
 )
-from holdfast.cli.console import Console, IncompleteResult, InputError, input_errors
-from holdfast.cli.inputs import check_counts, read_dataset, read_distances, read_sparse_file
+from holdfast.cli.console import Console, IncompleteResult, InputError
+from holdfast.cli.inputs import (
+    check_counts,
+    choose_rows,
+    number_rows,
+    read_dataset,
+    read_distances,
+    read_raw,
+    read_sparse_file,
+)
 from holdfast.cli.options import (
     CLUSTERS,
     DELETE,
@@ -34,12 +41,6 @@ from holdfast.cli.options import (
 )
 from holdfast.clusterers import METHODS
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from holdfast.stability import SensitivityResult
-
 EXAMPLES = (
     "holdfast audit wine.csv --methods means,ward -k 4 --delete 5% --trials 5",
     "holdfast audit wine.csv --methods ward,kmeans -k 4 --trials 5 --json",
@@ -53,16 +54,10 @@ _DEFAULT = ("means", "medoids", "tree", "ward", "average", "complete", "single",
 _ABOUT_HELD = (
     "held: moved with the preparation of the whole table; the difference is due to preparing again."
 )
-_ABOUT_CLUSTERER = (
-    "moved: of the remaining rows, with all that the clusterer does to the data; ARI and NMI: of the "
-    "labels before and after."
-)
-_ABOUT_STEPS = f"{_ABOUT_CLUSTERER} after STEP: moved with that step and all before it held."
 _ABOUT_COST = (
     "cost: sum of the distances to the best medoid of each cluster, in prepared units; of one: relative "
     "to one cluster; of Ward: relative to Ward linkage."
 )
-_MOST_QUADRATIC = 30_000  # rows: 3.6 GB of distances
 
 
 @dataclass(frozen=True)
@@ -132,6 +127,11 @@ class AuditOptions:
         """The numbers of clusters that are measured."""
         return parse_counts(self.clusters or "8")
 
+    @property
+    def most(self) -> int | None:
+        """How many rows are measured; None for all."""
+        return None if self.full else self.sample or SAMPLE_ROWS
+
     def names(self, sparse: bool) -> tuple[str, ...]:
         """List the methods that are measured, of those for such data."""
         known = [name for name in METHODS if METHODS[name].by_distance or not self.by_distance]
@@ -155,36 +155,24 @@ class AuditOptions:
         if self.measure not in MEASURES:
             known = ", ".join(MEASURES)
             raise InputError(f"--measure must be one of {known}; got {self.measure!r}.")
-        if self.clusterer is not None and self.methods:
-            raise InputError("give --methods or --clusterer, not both.")
-        if self.clusterer is not None and self.hold_preparation:
-            raise InputError(
-                "--clusterer prepares by itself; use --by-stage, which holds steps of it."
-            )
-        if self.clusterer is None and self.text is not None:
-            raise InputError("--text needs --clusterer, which gets the texts.")
-        if self.by_stage and (self.hold_preparation or self.by_distance):
-            raise InputError("--by-stage also measures with --hold-preparation; leave that out.")
-        if self.full and self.sample is not None:
-            raise InputError("give --full or --sample, not both.")
+        own, held = self.clusterer is not None, self.hold_preparation
+        for wrong, told in (
+            (own and self.methods, "give --methods or --clusterer, not both."),
+            (
+                own and held,
+                "--clusterer prepares by itself; use --by-stage, which holds its steps.",
+            ),
+            (not own and self.text is not None, "--text needs --clusterer, which gets the texts."),
+            (
+                self.by_stage and (held or self.by_distance),
+                "--by-stage also measures with --hold-preparation; leave that out.",
+            ),
+            (self.full and self.sample is not None, "give --full or --sample, not both."),
+        ):
+            if wrong:
+                raise InputError(told)
         if self.checkpoint is not None and Path(self.checkpoint).is_file():
             raise InputError(f"--checkpoint {self.checkpoint} is a file; expected a folder.")
-
-
-@dataclass(frozen=True)
-class _Measured:
-    """Rows that are measured, and how each fit prepares them."""
-
-    rows: Any  # prepared as a whole, distances, or sparse
-    n_rows: int  # of the table
-    preparation: dict[str, Any] | None = None
-    # Turns the clusterer of a method into one that prepares the rows of every fit; None holds the preparation.
-    prepare: Callable[[Any, str], Any] | None = None
-
-    @property
-    def n_used(self) -> int:
-        """Number of rows that are measured."""
-        return len(self.rows) if isinstance(self.rows, list) else int(self.rows.shape[0])
 
 
 def audit(
@@ -213,15 +201,18 @@ def audit(
     ks = asked.ks
     check_seed(how.seed)
     check_outputs({"--out": (asked.out, STREAM_ENDINGS)}, force=asked.force, inputs=(data,))
+    measured = {"trials": how.trials, "repeats": how.repeats, "seed": how.seed}
     if asked.clusterer is not None:
         raw = read_raw(data, read, column, asked.text, asked.by_distance, console)
-        _audit_clusterer(asked.clusterer, raw, how, asked, console)
+        some = raw.take(choose_rows(number_rows(raw.n_rows), asked.most, how.seed, console))
+        records, told = measure_clusterer(asked.clusterer, some, how, asked, console)
+        _show({**measured, **told}, records, {}, Measured(some.rows, raw.n_rows), asked, console)
         return
     found = _read(data, read, column, asked, how.seed, console)
     rows = found.rows
-    _check_quadratic(rows.shape[0], names)
+    check_quadratic(rows.shape[0], names)
     check_counts(ks, rows.shape[0])
-    records: list[dict[str, Any]] = []
+    records = []
     failed: dict[str, str] = {}
     with (
         console.progress("measuring") as progress,
@@ -230,198 +221,46 @@ def audit(
         for number, name in enumerate(names, start=1):
             part = shown.part(f"{name} ({number} of {len(names)})")
             try:
-                records += _measure(name, found, asked, how, part)
+                records += measure_method(name, found, asked, how, part)
             except (RuntimeError, MemoryError) as error:
                 failed[name] = str(error) or "not enough memory"
             shown.advance()
-    _relate_costs(records, rows, asked.by_distance)
-    measured = {"trials": how.trials, "repeats": how.repeats, "seed": how.seed}
+    relate_costs(records, rows, asked.by_distance)
     _show(measured, records, failed, found, asked, console)
 
 
 def _read(
     data: str, read: ReadOptions, column: ColumnOptions, asked: AuditOptions, seed: int,
     console: Console,
-) -> _Measured:  # fmt: skip
+) -> Measured:  # fmt: skip
     """Read the rows that are measured, or the distances between them."""
     if data.lower().endswith(".npz"):
         sparse = read_sparse_file(data, column)
         console.notice(f"{data}: {sparse.shape[0]:,} sparse rows, used as they are.")
-        chosen = _choose_rows(_numbers(sparse.shape[0]), asked, seed, console)
-        return _Measured(sparse[chosen], sparse.shape[0])
+        chosen = choose_rows(number_rows(sparse.shape[0]), asked.most, seed, console)
+        return Measured(sparse[chosen], sparse.shape[0])
     if asked.by_distance:
         distances = read_distances(data, read, column, console)
-        chosen = _choose_rows(distances, asked, seed, console)
-        return _Measured(distances[chosen][:, chosen], distances.shape[0])
+        chosen = choose_rows(distances, asked.most, seed, console)
+        return Measured(distances[chosen][:, chosen], distances.shape[0])
     from holdfast.tables.preparer import prepare_again
 
     dataset = read_dataset(data, read, column, console)
-    chosen = _choose_rows(dataset.rows, asked, seed, console)
+    chosen = choose_rows(dataset.rows, asked.most, seed, console)
 
     def again(clusterer: Any, name: str) -> Any:
         return prepare_again(dataset, chosen, clusterer, column.scale(name))
 
     prepare = None if asked.hold_preparation else again
     described = dataset.preparation.to_json()
-    return _Measured(dataset.rows[chosen], int(dataset.used.size), described, prepare)
-
-
-def _numbers(n_rows: int) -> "NDArray[np.float64]":
-    """Row numbers, by which rows are sampled that have no columns of numbers."""
-    import numpy as np
-
-    return np.arange(n_rows, dtype=np.float64)[:, None]
-
-
-def _choose_rows(
-    rows: "NDArray[np.float64]", asked: AuditOptions, seed: int, console: Console
-) -> "NDArray[np.int64]":
-    """Numbers of the rows that are measured."""
-    import numpy as np
-
-    from holdfast._machine.hash import keyed_sample
-
-    n_rows = rows.shape[0]
-    sample = None if asked.full else asked.sample or SAMPLE_ROWS
-    if sample is None or sample >= n_rows:
-        return np.arange(n_rows)
-    console.notice(f"measuring on a sample of {sample:,} of {n_rows:,} rows; --full uses all.")
-    return keyed_sample(rows, sample, seed, "audit")
-
-
-def _check_quadratic(n_rows: int, names: tuple[str, ...]) -> None:
-    quadratic = [name for name in names if METHODS[name].quadratic]
-    if quadratic and n_rows > _MOST_QUADRATIC:
-        raise InputError(
-            f"with {' and '.join(quadratic)} linkage, a distance is stored for every pair of the "
-            f"{n_rows:,} rows. Leave that out of --methods, or add --sample 5000."
-        )
-
-
-def _measure(
-    name: str,
-    found: _Measured,
-    asked: AuditOptions,
-    how: MeasureOptions,
-    progress: ProgressOption,
-) -> list[dict[str, Any]]:
-    """Measure one method: a record for each number of removed rows and of clusters."""
-    import numpy as np
-
-    from holdfast.stability import mean_cost
-
-    method = METHODS[name]
-    clusterer: Any = ((asked.by_distance and method.by_distance) or method.build)()
-    if found.prepare is None:
-        result = _measure_movement(name, clusterer, found.rows, asked, how, progress)
-    else:
-        numbers = np.arange(found.rows.shape[0])[:, None]
-        again = found.prepare(clusterer, name)
-        result = _measure_movement(name, again, numbers, asked, how, progress)
-    held = None
-    if asked.by_stage:
-        held = _measure_movement(f"{name}, held", clusterer, found.rows, asked, how, progress).mean
-    costs = mean_cost(clusterer, found.rows, n_clusters=asked.ks, seeds=result.seeds)
-    interval = result.interval()
-    return [
-        {
-            "method": name,
-            "k": k,
-            "delete": change.removeprefix("delete "),
-            "mean": float(result.mean[c, j]),
-            "standard_error": float(result.standard_error[c, j]),
-            "low": float(interval[c, j, 0]),
-            "high": float(interval[c, j, 1]),
-            "floor": float(result.floor[c]),
-            "cost": float(costs[j]),
-        }
-        | ({} if held is None else {"held": float(held[c, j])})
-        for c, change in enumerate(result.changes)
-        for j, k in enumerate(result.n_clusters)
-    ]
-
-
-def _measure_movement(
-    name: str,
-    clusterer: Any,
-    X: "NDArray[Any]",
-    asked: AuditOptions,
-    how: MeasureOptions,
-    progress: ProgressOption,
-) -> "SensitivityResult":
-    from holdfast import average_sensitivity
-
-    folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
-    with input_errors():
-        result = average_sensitivity(
-            clusterer, X, n_clusters=asked.ks, delete=parse_amounts(asked.delete),
-            trials=how.trials, repeats=how.repeats, measure=asked.measure, n_jobs=how.jobs,
-            random_state=how.seed, progress=progress, checkpoint=folder,
-        )  # fmt: skip
-    return _check_complete(result, name, folder)
-
-
-def _check_complete(
-    result: "SensitivityResult", name: str, folder: Path | None
-) -> "SensitivityResult":
-    if not result.complete:
-        kept = "" if folder is None else " The same command continues from its checkpoint."
-        raise KeyboardInterrupt(f"interrupted while measuring {name}.{kept}")
-    return result
-
-
-def _audit_clusterer(
-    text: str, raw: RawData, how: MeasureOptions, asked: AuditOptions, console: Console
-) -> None:
-    """Measure a clusterer of a user on data as they were read."""
-    name, clusterer = load_clusterer(text, console)
-    data = raw.take(_choose_rows(_numbers(raw.n_rows), asked, how.seed, console))
-    chooses, ks = chooses_clusters(clusterer), asked.ks
-    if chooses and asked.clusters is not None:
-        console.notice(f"{name} chooses the number of clusters itself; --clusters is not used.")
-    if chooses or (chooses is None and asked.clusters is None):
-        ks = ()
-    else:
-        check_counts(ks, data.n_rows)
-    console.notice(f"measuring {name} with all its steps, fitted again each time, on {data.kind}.")
-    folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
-    options = {
-        "delete": parse_amounts(asked.delete), "measure": asked.measure, "checkpoint": folder,
-        "by_stage": asked.by_stage,
-    }  # fmt: skip
-    with console.progress(f"measuring {name}") as progress:
-        result = measure_clusterer(clusterer, data, ks or None, how, options, progress, console)
-    _check_complete(result, name, folder)
-    measured = {"trials": how.trials, "repeats": how.repeats, "seed": how.seed}
-    told = {**measured, "clusterer": text, "data": data.kind}
-    found = _Measured(data.rows, raw.n_rows)
-    _show(told, describe_results(name, result), {}, found, asked, console)
-
-
-def _relate_costs(
-    records: list[dict[str, Any]], rows: "NDArray[np.float64]", by_distance: bool
-) -> None:
-    """Add costs relative to one cluster and to Ward linkage; None where that is not known."""
-    import numpy as np
-
-    from holdfast import k_median_cost
-
-    if not records:
-        return
-    metric: Any = "precomputed" if by_distance else "euclidean"
-    one = k_median_cost(rows, np.zeros(rows.shape[0]), metric=metric)
-    ward = {record["k"]: record["cost"] for record in records if record["method"] == "ward"}
-    for record in records:
-        reference = ward.get(record["k"], 0.0)
-        record["cost_of_one"] = record["cost"] / one if one > 0.0 else None
-        record["cost_of_ward"] = record["cost"] / reference if reference > 0.0 else None
+    return Measured(dataset.rows[chosen], int(dataset.used.size), described, prepare)
 
 
 def _show(
     measured: dict[str, Any],
     records: list[dict[str, Any]],
     failed: dict[str, str],
-    found: _Measured,
+    found: Measured,
     asked: AuditOptions,
     console: Console,
 ) -> None:
@@ -439,12 +278,9 @@ def _show(
         files = {"out": None if out == "-" else out}
         console.show_json({**record, "results": records, "failed": failed, "files": files})
     elif records and asked.clusterer is not None:
-        form = "{:.1%}" if asked.measure == "moved_fraction" else "{:.4g}"
-        stages = [name for name in records[0] if name.startswith("held_")]
-        header = ["clusters", "removed", "clusterer", "moved", "±"]
-        header += [f"after {name.removeprefix('held_')}" for name in stages] + ["ARI", "NMI"]
-        console.show_table(header, [_cells_of_clusterer(r, stages, form) for r in records])
-        console.show_line(_ABOUT_STEPS if stages else _ABOUT_CLUSTERER)
+        header, lines, about = tabulate(records, asked.measure)
+        console.show_table(header, lines)
+        console.show_line(about)
     elif records:
         form = "{:.1%}" if asked.measure == "moved_fraction" else "{:.4g}"
         header = ["clusters", "removed", "method", "moved", "±", *(["held"] * asked.by_stage)]
@@ -456,17 +292,6 @@ def _show(
     if failed:
         told = "; ".join(f"{name}: {why}" for name, why in failed.items())
         raise IncompleteResult(f"{len(failed)} of the methods failed. {told}")
-
-
-def _cells_of_clusterer(record: dict[str, Any], stages: list[str], form: str) -> list[str]:
-    chosen = f"{record['clusters_found']:.3g} found"
-    named = [
-        chosen if record["k"] is None else str(record["k"]),
-        record["delete"],
-        record["method"],
-    ]
-    moved = [form.format(record[name]) for name in ("mean", "standard_error", *stages)]
-    return [*named, *moved, f"{record['rand']:.3f}", f"{record['information']:.3f}"]
 
 
 def _cells(record: dict[str, Any], form: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""``holdfast audit --clusterer``: any clusterer of a Python file or module, on the data as read."""
+"""What ``holdfast audit`` measures: methods on prepared rows, and any clusterer of a user on data as read."""
 
 import contextlib
 import importlib
@@ -6,126 +6,144 @@ import importlib.util
 import inspect
 import sys
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.progress import ProgressOption
-from holdfast.cli.console import Console, InputError
-from holdfast.cli.inputs import read_distances, read_file, read_sparse_file
-from holdfast.cli.options import ColumnOptions, MeasureOptions, ReadOptions
+from holdfast.cli.console import Console, InputError, input_errors
+from holdfast.cli.inputs import RawData, check_counts
+from holdfast.cli.options import MeasureOptions, parse_amounts
+from holdfast.clusterers import METHODS
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from holdfast.cli.audit import AuditOptions
     from holdfast.stability import SensitivityResult
 
-_USABLE = ("columns", "drop", "id")  # of the options about columns
+_MOST_QUADRATIC = 30_000  # rows: 3.6 GB of distances
+_ABOUT = (
+    "moved: of the remaining rows, with all that the clusterer does to the data; ARI and NMI: of the "
+    "labels before and after."
+)
+_ABOUT_STEPS = f"{_ABOUT} after STEP: moved with that step and all before it held."
 _EXPECTED = (
     "expected a clusterer of scikit-learn, a Pipeline, a class or a function without parameters that "
     "returns one of these, or a function (X, k, seed) -> labels"
 )
 
 
-@dataclass(frozen=True, eq=False)
-class RawData:
-    """Data as a clusterer of a user gets them.
+@dataclass(frozen=True)
+class Measured:
+    """Rows that are measured, and how each fit prepares them."""
 
-    Attributes
-    ----------
-    rows : DataFrame, pyarrow.Table, ndarray, csr_array or list of str
-    kind : str
-        What they are, in words.
-    pairwise : bool
-        Whether they are distances between rows.
-    """
-
-    rows: Any
-    kind: str
-    pairwise: bool = False
+    rows: Any  # prepared as a whole, distances, or sparse
+    n_rows: int  # of the table
+    preparation: dict[str, Any] | None = None
+    # Turns the clusterer of a method into one that prepares the rows of every fit; None holds the preparation.
+    prepare: Callable[[Any, str], Any] | None = None
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
+    def n_used(self) -> int:
+        """Number of rows that are measured."""
         return len(self.rows) if isinstance(self.rows, list) else int(self.rows.shape[0])
 
-    def take(self, numbers: Any) -> "RawData":
-        """Keep some rows, of distances also these columns."""
-        import numpy as np
-        from sklearn.utils import _safe_indexing
 
-        if self.pairwise:
-            return RawData(self.rows[np.ix_(numbers, numbers)], self.kind, True)
-        return RawData(_safe_indexing(self.rows, numbers), self.kind)
-
-
-def read_raw(
-    path: str,
-    read: ReadOptions,
-    column: ColumnOptions,
-    text: str | None,
-    pairwise: bool,
-    console: Console,
-) -> RawData:
-    """Read data without preparing them."""
-    default = ColumnOptions()
-    for each in fields(ColumnOptions):
-        if each.name not in _USABLE and getattr(column, each.name) != getattr(default, each.name):
-            name = "no-standardize" if each.name == "standardize" else each.name.replace("_", "-")
-            raise InputError(
-                f"--{name} prepares the table, but --clusterer gets it as it was read. Leave --{name} "
-                "out, and prepare in the clusterer, for example with holdfast.TablePreparer."
-            )
-    if text is not None and (pairwise or path.lower().endswith(".npz")):
-        raise InputError("--text names a column of a table; distances and .npz files have none.")
-    if path.lower().endswith(".npz"):
-        rows = read_sparse_file(path, column)
-        return RawData(rows, f"a sparse matrix of {rows.shape[1]:,} columns")
-    if pairwise:
-        return RawData(read_distances(path, read, column, console), "distances", True)
-    table = read_file(path, read, console, exact=(column.id,))
-    return _to_texts(table, text) if text is not None else _to_frame(table, column)
-
-
-def _to_frame(table: Any, column: ColumnOptions) -> RawData:
-    from holdfast.tables.columns import choose_candidates, find_names, take_ids
-    from holdfast.tables.encode import to_doubles
-
-    choice = find_names(table, column.choice())
-    names = list(choose_candidates(table, choice))
-    if table.source.lower().endswith(".npy"):
-        import numpy as np
-
-        rows = np.column_stack([to_doubles(table.data.column(name)) for name in names])
-        return RawData(rows, f"an array of {len(names):,} columns")
-    data, ids = table.data.select(names), take_ids(table, choice.id)
-    try:
-        import pandas as pd
-    except ImportError:
-        return RawData(data, f"a pyarrow table of {len(names):,} columns")
-    frame = data.to_pandas()
-    if ids is not None:
-        frame.index = pd.Index(ids.to_pandas(), name=choice.id)
-    return RawData(frame, f"a pandas table of {len(names):,} columns")
-
-
-def _to_texts(table: Any, name: str) -> RawData:
-    from holdfast.tables.encode import to_texts
-    from holdfast.tables.errors import count, list_names, show_name
-
-    shown = {show_name(column): column for column in table.data.column_names}
-    found = shown.get(show_name(name))
-    if found is None:
-        known = list_names(table.data.column_names)
-        raise InputError(f"--text: {table.source} has no column {name!r}; it has {known}.")
-    texts = to_texts(table.data.column(found)).to_pylist()
-    if None in texts:
+def check_quadratic(n_rows: int, names: tuple[str, ...]) -> None:
+    """Refuse more distances than memory holds."""
+    quadratic = [name for name in names if METHODS[name].quadratic]
+    if quadratic and n_rows > _MOST_QUADRATIC:
         raise InputError(
-            f"--text: column {show_name(found)} of {table.source} has "
-            f"{count(texts.count(None), 'missing value')}, the first in row {texts.index(None):,} "
-            "(from 0). Fill them."
+            f"with {' and '.join(quadratic)} linkage, a distance is stored for every pair of the "
+            f"{n_rows:,} rows. Leave that out of --methods, or add --sample 5000."
         )
-    return RawData(texts, f"the texts of column {show_name(found)}")
+
+
+def measure_method(
+    name: str,
+    found: Measured,
+    asked: "AuditOptions",
+    how: MeasureOptions,
+    progress: ProgressOption,
+) -> list[dict[str, Any]]:
+    """Measure one method: a record for each number of removed rows and of clusters."""
+    import numpy as np
+
+    from holdfast.stability import mean_cost
+
+    method = METHODS[name]
+    clusterer: Any = ((asked.by_distance and method.by_distance) or method.build)()
+    if found.prepare is None:
+        result = _measure_movement(name, clusterer, found.rows, asked, how, progress)
+    else:
+        numbers = np.arange(found.rows.shape[0])[:, None]
+        again = found.prepare(clusterer, name)
+        result = _measure_movement(name, again, numbers, asked, how, progress)
+    held = None
+    if asked.by_stage:
+        held = _measure_movement(f"{name}, held", clusterer, found.rows, asked, how, progress).mean
+    costs = mean_cost(clusterer, found.rows, n_clusters=asked.ks, seeds=result.seeds)
+    interval = result.interval()
+    return [
+        {
+            "method": name,
+            "k": k,
+            "delete": change.removeprefix("delete "),
+            "mean": float(result.mean[c, j]),
+            "standard_error": float(result.standard_error[c, j]),
+            "low": float(interval[c, j, 0]),
+            "high": float(interval[c, j, 1]),
+            "floor": float(result.floor[c]),
+            "cost": float(costs[j]),
+        }
+        | ({} if held is None else {"held": float(held[c, j])})
+        for c, change in enumerate(result.changes)
+        for j, k in enumerate(result.n_clusters)
+    ]
+
+
+def _measure_movement(
+    name: str,
+    clusterer: Any,
+    X: "NDArray[Any]",
+    asked: "AuditOptions",
+    how: MeasureOptions,
+    progress: ProgressOption,
+) -> "SensitivityResult":
+    from holdfast import average_sensitivity
+
+    folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
+    with input_errors():
+        result = average_sensitivity(
+            clusterer, X, n_clusters=asked.ks, delete=parse_amounts(asked.delete),
+            trials=how.trials, repeats=how.repeats, measure=asked.measure, n_jobs=how.jobs,
+            random_state=how.seed, progress=progress, checkpoint=folder,
+        )  # fmt: skip
+    check_complete(result, name, folder)
+    return result
+
+
+def relate_costs(
+    records: list[dict[str, Any]], rows: "NDArray[np.float64]", by_distance: bool
+) -> None:
+    """Add costs relative to one cluster and to Ward linkage; None where that is not known."""
+    import numpy as np
+
+    from holdfast import k_median_cost
+
+    if not records:
+        return
+    metric: Any = "precomputed" if by_distance else "euclidean"
+    one = k_median_cost(rows, np.zeros(rows.shape[0]), metric=metric)
+    ward = {record["k"]: record["cost"] for record in records if record["method"] == "ward"}
+    for record in records:
+        reference = ward.get(record["k"], 0.0)
+        record["cost_of_one"] = record["cost"] / one if one > 0.0 else None
+        record["cost_of_ward"] = record["cost"] / reference if reference > 0.0 else None
 
 
 def load_clusterer(text: str, console: Console) -> tuple[str, Any]:
@@ -205,44 +223,66 @@ def _check_clusterer(found: Any, text: str) -> Any:
     return found
 
 
-def chooses_clusters(clusterer: Any) -> bool | None:
-    """Whether a clusterer chooses the number of clusters itself; None if only it can know."""
+def measure_clusterer(
+    text: str, data: RawData, how: MeasureOptions, asked: "AuditOptions", console: Console
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Measure a clusterer of a user on data as they were read; also say what was measured."""
+    from holdfast import average_sensitivity
+
+    name, clusterer = load_clusterer(text, console)
+    ks = _choose_counts(clusterer, name, data, asked, console)
+    _check_stages(clusterer, asked.by_stage)
+    console.notice(f"measuring {name} with all its steps, fitted again each time, on {data.kind}.")
+    folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
+    advice = " If it needs a number of clusters, add --clusters." if ks is None else ""
+    with (
+        console.progress(f"measuring {name}") as progress,
+        _user_code("--clusterer", advice),
+        warnings.catch_warnings(record=True) as warned,
+    ):
+        warnings.simplefilter("always")
+        result = average_sensitivity(
+            clusterer, data.rows, ks, delete=parse_amounts(asked.delete), trials=how.trials,
+            repeats=how.repeats, measure=asked.measure, n_jobs=how.jobs, random_state=how.seed,
+            progress=progress, checkpoint=folder, pairwise=data.pairwise or None,
+            by_stage=asked.by_stage,
+        )  # fmt: skip
+    for told in dict.fromkeys(_in_one_line(str(warning.message)) for warning in warned):
+        console.notice(told)
+    check_complete(result, name, folder)
+    return _describe_results(name, result), {"clusterer": text, "data": data.kind}
+
+
+def _choose_counts(
+    clusterer: Any, name: str, data: RawData, asked: "AuditOptions", console: Console
+) -> tuple[int, ...] | None:
+    """Numbers of clusters; None leaves them to the clusterer, and to a function that may choose."""
     from holdfast.clusterers.adapt import EstimatorClusterer, FunctionClusterer, as_clusterer
 
     adapted = as_clusterer(clusterer)
-    if isinstance(adapted, FunctionClusterer):
+    if isinstance(adapted, EstimatorClusterer) and not adapted.count_parameters:
+        if asked.clusters is not None:
+            console.notice(f"{name} chooses the number of clusters itself; --clusters is not used.")
         return None
-    return isinstance(adapted, EstimatorClusterer) and not adapted.count_parameters
+    if isinstance(adapted, FunctionClusterer) and asked.clusters is None:
+        return None
+    check_counts(asked.ks, data.n_rows)
+    return asked.ks
 
 
-def measure_clusterer(
-    clusterer: Any,
-    data: RawData,
-    ks: tuple[int, ...] | None,
-    how: MeasureOptions,
-    options: dict[str, Any],
-    progress: ProgressOption,
-    console: Console,
-) -> "SensitivityResult":
-    """Measure a clusterer of a user; what it raises is wrong input, what it prints is a notice."""
-    from holdfast import average_sensitivity
+def _check_stages(clusterer: Any, by_stage: bool) -> None:
+    from sklearn.pipeline import Pipeline
 
-    if options["by_stage"]:
-        from sklearn.pipeline import Pipeline
+    if by_stage and not isinstance(clusterer, Pipeline):
+        got = type(clusterer).__name__
+        raise InputError(f"--by-stage needs a Pipeline of scikit-learn; --clusterer is {got}.")
 
-        if not isinstance(clusterer, Pipeline):
-            got = type(clusterer).__name__
-            raise InputError(f"--by-stage needs a Pipeline of scikit-learn; --clusterer is {got}.")
-    advice = " If it needs a number of clusters, add --clusters." if ks is None else ""
-    with _user_code("--clusterer", advice), warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        result = average_sensitivity(
-            clusterer, data.rows, ks, trials=how.trials, repeats=how.repeats, n_jobs=how.jobs,
-            random_state=how.seed, progress=progress, pairwise=data.pairwise or None, **options,
-        )  # fmt: skip
-    for text in dict.fromkeys(_in_one_line(str(warning.message)) for warning in told):
-        console.notice(text)
-    return result
+
+def check_complete(result: "SensitivityResult", name: str, folder: Path | None) -> None:
+    """End the command if a measurement was interrupted."""
+    if not result.complete:
+        kept = "" if folder is None else " The same command continues from its checkpoint."
+        raise KeyboardInterrupt(f"interrupted while measuring {name}.{kept}")
 
 
 @contextlib.contextmanager
@@ -265,7 +305,7 @@ def _in_one_line(text: str) -> str:
     return " ".join(text.split()).replace("`", "'")  # backticks are for options of ours
 
 
-def describe_results(name: str, result: "SensitivityResult") -> list[dict[str, Any]]:
+def _describe_results(name: str, result: "SensitivityResult") -> list[dict[str, Any]]:
     """Return a record for each number of removed rows and of clusters; k is None if it was chosen."""
     import numpy as np
 
@@ -290,3 +330,18 @@ def describe_results(name: str, result: "SensitivityResult") -> list[dict[str, A
         for c, change in enumerate(result.changes)
         for j, k in enumerate(result.n_clusters)
     ]
+
+
+def tabulate(records: list[dict[str, Any]], measure: str) -> tuple[list[str], list[list[str]], str]:
+    """Arrange records for people: a header, lines, and what the columns are."""
+    form = "{:.1%}" if measure == "moved_fraction" else "{:.4g}"
+    steps = [name for name in records[0] if name.startswith("held_")]
+    header = ["clusters", "removed", "clusterer", "moved", "±"]
+    header += [f"after {name.removeprefix('held_')}" for name in steps] + ["ARI", "NMI"]
+    lines = []
+    for record in records:
+        k = record["k"] or f"{record['clusters_found']:.3g} found"
+        moved = [form.format(record[name]) for name in ("mean", "standard_error", *steps)]
+        indices = [f"{record[name]:.3f}" for name in ("rand", "information")]
+        lines.append([str(k), record["delete"], record["method"], *moved, *indices])
+    return header, lines, _ABOUT_STEPS if steps else _ABOUT

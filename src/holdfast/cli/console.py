@@ -43,7 +43,7 @@ _WORDS = {
     r'"(euclidean|manhattan|cosine|precomputed)"': r"\1",
     r"methods must be a mapping of names to clusterers, or names among": "--methods must be some of",
     r"; their cost overflows float64\. Rescale X\b": "; their cost overflows. Rescale the columns",
-    r"\b([Nn]o row) of X\b": r"\1 of the table",
+    r"\bof X\b": "of the table",
     r"^X\b": "the table",
 }
 """Words of Python in messages of the library, and what they are on the command line."""

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from holdfast._machine.files import file_state, hold_file
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _METHODS = ("means", "medoids", "tree")
 _METRICS = ("euclidean", "manhattan", "cosine")
+_USABLE = ("columns", "drop", "id")  # options about columns that do not prepare them
 _MOST_TREATMENTS = 40
 
 
@@ -197,6 +199,129 @@ def read_sparse_file(path: str, column: ColumnOptions) -> Any:
             "Leave them out."
         )
     return read_sparse(path)
+
+
+@dataclass(frozen=True, eq=False)
+class RawData:
+    """Data as a clusterer of a user gets them.
+
+    Attributes
+    ----------
+    rows : DataFrame, pyarrow.Table, ndarray, csr_array or list of str
+    kind : str
+        What they are, in words.
+    pairwise : bool
+        Whether they are distances between rows.
+    """
+
+    rows: Any
+    kind: str
+    pairwise: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rows) if isinstance(self.rows, list) else int(self.rows.shape[0])
+
+    def take(self, numbers: Any) -> "RawData":
+        """Keep some rows, of distances also these columns."""
+        import numpy as np
+        from sklearn.utils import _safe_indexing
+
+        if self.pairwise:
+            return RawData(self.rows[np.ix_(numbers, numbers)], self.kind, True)
+        return RawData(_safe_indexing(self.rows, numbers), self.kind)
+
+
+def read_raw(
+    path: str,
+    read: ReadOptions,
+    column: ColumnOptions,
+    text: str | None,
+    pairwise: bool,
+    console: Console,
+) -> RawData:
+    """Read data without preparing them."""
+    default = ColumnOptions()
+    for each in fields(ColumnOptions):
+        if each.name not in _USABLE and getattr(column, each.name) != getattr(default, each.name):
+            name = "no-standardize" if each.name == "standardize" else each.name.replace("_", "-")
+            raise InputError(
+                f"--{name} prepares the table, but --clusterer gets it as it was read. Leave --{name} "
+                "out, and prepare in the clusterer, for example with holdfast.TablePreparer."
+            )
+    if text is not None and (pairwise or path.lower().endswith(".npz")):
+        raise InputError("--text names a column of a table; distances and .npz files have none.")
+    if path.lower().endswith(".npz"):
+        rows = read_sparse_file(path, column)
+        return RawData(rows, f"a sparse matrix of {rows.shape[1]:,} columns")
+    if pairwise:
+        return RawData(read_distances(path, read, column, console), "distances", True)
+    table = read_file(path, read, console, exact=(column.id,))
+    return _to_texts(table, text) if text is not None else _to_frame(table, column)
+
+
+def _to_frame(table: Any, column: ColumnOptions) -> RawData:
+    from holdfast.tables.columns import choose_candidates, find_names, take_ids
+    from holdfast.tables.encode import to_doubles
+
+    choice = find_names(table, column.choice())
+    names = list(choose_candidates(table, choice))
+    if table.source.lower().endswith(".npy"):
+        import numpy as np
+
+        rows = np.column_stack([to_doubles(table.data.column(name)) for name in names])
+        return RawData(rows, f"an array of {len(names):,} columns")
+    data, ids = table.data.select(names), take_ids(table, choice.id)
+    try:
+        import pandas as pd
+    except ImportError:
+        return RawData(data, f"a pyarrow table of {len(names):,} columns")
+    frame = data.to_pandas()
+    if ids is not None:
+        frame.index = pd.Index(ids.to_pandas(), name=choice.id)
+    return RawData(frame, f"a pandas table of {len(names):,} columns")
+
+
+def _to_texts(table: Any, name: str) -> RawData:
+    from holdfast.tables.encode import to_texts
+    from holdfast.tables.errors import count, list_names, show_name
+
+    shown = {show_name(column): column for column in table.data.column_names}
+    found = shown.get(show_name(name))
+    if found is None:
+        known = list_names(table.data.column_names)
+        raise InputError(f"--text: {table.source} has no column {name!r}; it has {known}.")
+    texts = to_texts(table.data.column(found)).to_pylist()
+    if None in texts:
+        raise InputError(
+            f"--text: column {show_name(found)} of {table.source} has "
+            f"{count(texts.count(None), 'missing value')}, the first in row {texts.index(None):,} "
+            "(from 0). Fill them."
+        )
+    return RawData(texts, f"the texts of column {show_name(found)}")
+
+
+def number_rows(n_rows: int) -> "NDArray[np.float64]":
+    """Row numbers, by which rows are sampled that have no columns of numbers."""
+    import numpy as np
+
+    return np.arange(n_rows, dtype=np.float64)[:, None]
+
+
+def choose_rows(
+    rows: "NDArray[np.float64]", most: int | None, seed: int, console: Console
+) -> "NDArray[np.int64]":
+    """Sample rows to measure, by their content; None for all. Returns their numbers."""
+    import numpy as np
+
+    from holdfast._machine.hash import keyed_sample
+
+    n_rows = rows.shape[0]
+    if most is None or most >= n_rows:
+        return np.arange(n_rows)
+    console.notice(f"measuring on a sample of {most:,} of {n_rows:,} rows; --full uses all.")
+    return keyed_sample(rows, most, seed, "audit")
 
 
 def show_preparation(
