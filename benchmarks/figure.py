@@ -1,6 +1,5 @@
 """One figure: time against the number of rows, and how far everything wanted is met."""
 
-import itertools
 from collections import defaultdict
 from pathlib import Path
 
@@ -23,7 +22,6 @@ _LOOKS = {
 }
 _NAIVE = "naive counting"
 _ROOM = 30.0  # right of the last point, for names
-_LABEL_BOX = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
 
 Series = dict[str, list[tuple[int, float]]]
 
@@ -98,15 +96,11 @@ def name_times(axes: Axes, series: Series) -> None:
         )
         for label, points in series.items()
     ]
-    marks = [(float(n), seconds) for points in series.values() for n, seconds in points]
-    for points in series.values():
-        for (n0, s0), (n1, s1) in itertools.pairwise(points):
-            steps = [step / 40 for step in range(1, 40)]
-            marks += [(n0 ** (1 - t) * n1**t, s0 ** (1 - t) * s1**t) for t in steps]
-    if _NAIVE in series:  # its continuation, as long as it is in sight
+    lines = [[(float(n), seconds) for n, seconds in points] for points in series.values()]
+    if _NAIVE in series:  # its continuation
         last, seconds = series[_NAIVE][-1]
-        marks += [(last * t, seconds * t**3) for t in (1.0 + 0.05 * step for step in range(1, 30))]
-    label_dots(axes, dots, size=8.5, marks=marks)
+        lines.append([(last, seconds), (4.0 * last, 64.0 * seconds)])
+    label_dots(axes, dots, size=8.5, lines=lines)
 
 
 def draw_wanted(axes: Axes, rows: list[Row]) -> None:
@@ -118,10 +112,10 @@ def draw_wanted(axes: Axes, rows: list[Row]) -> None:
         fractions.append(row.judged / row.wanted)
         color = LOOKS["tree"].color if row.met else LOOKS["average"].color
         axes.barh(place, fractions[-1], color=color, hatch=None if row.met else "//")
-        text = f" {fractions[-1]:.2g}" if row.met else f" {fractions[-1]:.2g} MISSED"
-        axes.text(
-            fractions[-1], place, text, va="center", fontsize="small", bbox=_LABEL_BOX, zorder=4
-        )
+        text = f"{fractions[-1]:.2g}" if row.met else f"{fractions[-1]:.2g} MISSED"
+        # Right of the axes, where no bar, aim or line is.
+        right = axes.get_yaxis_transform()
+        axes.text(1.02, place, text, va="center", fontsize="small", transform=right)
         if row.aim is not None:
             ends = [place - 0.4, place + 0.4]
             axes.plot([row.aim / row.wanted] * 2, ends, color=LOOKS["ward"].color, lw=3)
@@ -130,7 +124,7 @@ def draw_wanted(axes: Axes, rows: list[Row]) -> None:
     axes.set_yticks(range(len(rows)), names, fontsize="small")
     axes.invert_yaxis()
     axes.set(xscale="log", xlabel="fraction of what is wanted (dashed: 1; pink: the aim)")
-    # A logarithmic axis has no zero to start from; on the right, room for the figures beside bars.
+    # A logarithmic axis has no zero to start from.
     low = min([0.05, *(0.5 * fraction for fraction in fractions if fraction > 0.0)])
-    axes.set_xlim(low, max([1.0, *fractions]) * 5.0)
+    axes.set_xlim(low, max([1.0, *fractions]) * 1.5)
     axes.set_title("Everything wanted")

@@ -1,6 +1,5 @@
 """The picture: movement against cost, and movement without a reason against changes followed."""
 
-import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from planted import CHANGES, JITTER, NOISE, WANDER
 from series import MADE, NOISY, SLOW, WINDOWS, Series
 from summary import COST, MOVED, WITHIN, Table
 
-from holdfast_paper.label_dots import Dot, freeze_layout, label_dots
+from holdfast_paper.label_dots import Dot, Line, freeze_layout, label_dots
 from holdfast_paper.style import LOOKS, new_figure, save_figure, styled
 
 _FLOOR = 0.01  # percent; less is drawn here: the axis is logarithmic
@@ -42,7 +41,7 @@ def draw(folder: Path, table: Table) -> None:
             ax.axvline(1.0, color="#bbbbbb", lw=0.8, zorder=0)
             panels.append((ax, *_draw_panel(ax, _by_cost(table, table.select(group)))))
             low, high = ax.dataLim.intervalx
-            ax.set_xlim(low - 0.18 * (high - low), high + 0.18 * (high - low))  # room for names
+            ax.set_xlim(low - 0.35 * (high - low), high + 0.18 * (high - low))  # room for names
         if made:
             ax = axes[len(groups)]
             ax.set_title("synthetic series; lower right is better")
@@ -50,8 +49,9 @@ def draw(folder: Path, table: Table) -> None:
             panels.append((ax, *_draw_panel(ax, _by_change(table, made))))
             ax.set_ylabel("rows that move per step when nothing changes, in %")
         freeze_layout(axes[0])
-        for ax, dots, marks in panels:
-            label_dots(ax, dots, marks=marks)
+        for ax, dots, lines in panels:
+            unit: Line = [(1.0, height) for height in ax.get_ylim()]  # the vertical line at 1
+            label_dots(ax, dots, lines=[*lines, unit])
         save_figure(figure, folder, "drift", formats=("png",))
 
 
@@ -73,10 +73,10 @@ def _by_change(table: Table, made: Sequence[Series]) -> Place:
     return place
 
 
-def _draw_panel(ax: Axes, place: Place) -> tuple[list[Dot], list[tuple[float, float]]]:
-    """Draw dots and bars; return the dots to name, and what names should not cover."""
+def _draw_panel(ax: Axes, place: Place) -> tuple[list[Dot], list[Line]]:
+    """Draw dots and bars; return the dots to name, and the lines that names must not cover."""
     ax.set(yscale="log", ylabel="rows that move per step, in %")
-    dots, marks, line = [], [], []
+    dots, lines, line = [], [], []
     for method in METHODS:
         x, moved = place(method)
         if not (x.known and moved.known):
@@ -90,22 +90,21 @@ def _draw_panel(ax: Axes, place: Place) -> tuple[list[Dot], list[tuple[float, fl
             markeredgewidth=0.6,
         )  # fmt: skip
         dots.append(Dot(method.title, x.value, y, look.color, own, 4.0))
-        marks += [(x.value, max(y + part * error, _FLOOR)) for part in (-1.0, -0.5, 0.5, 1.0)]
-        marks += [(x.value + part * x.error, y) for part in (-1.0, -0.5, 0.5, 1.0)]
+        below = max(y - min(error, 0.9 * y), 0.1 * _FLOOR)
+        lines.append([(x.value, below), (x.value, y + error)])
+        lines.append([(x.value - x.error, y), (x.value + x.error, y)])
         if method.name in PRICED:
             line.append((x.value, y))
     if line:
         ax.plot(*zip(*line, strict=True), color=LOOKS["means"].color, lw=0.8, zorder=1)
-        for (x0, y0), (x1, y1) in itertools.pairwise(line):
-            steps = [step / 12 for step in range(13)]
-            marks += [(x0 * (1 - t) + x1 * t, y0 ** (1 - t) * y1**t) for t in steps]
+        lines.append(line)
     ax.grid(alpha=0.25)
     ax.minorticks_off()
     heights = [dot.y for dot in dots]
-    low, high = 0.5 * min(heights), min(2.0 * max(heights), 100.0)
+    low, high = 0.5 * min(heights), 4.0 * max(heights)  # room for names
     shown = {h: f"{h:g}" for h in _HEIGHTS if low <= h <= high}
     if min(heights) == _FLOOR:
         low, shown[_FLOOR] = 0.8 * _FLOOR, f"0 to {_FLOOR}"
     ax.set_ylim(low, high)
     ax.set_yticks(list(shown), list(shown.values()))
-    return dots, marks
+    return dots, lines

@@ -11,11 +11,10 @@ from methods import METHODS
 from report import FEW_KS, JUDGED_KS, MANY_KS, WANTED
 from summary import COST, FIVE, MOVED, ONE, Table
 
-from holdfast_paper.label_dots import Dot, freeze_layout, label_dots
+from holdfast_paper.label_dots import Dot, Line, freeze_layout, label_dots
 from holdfast_paper.style import LOOKS, new_figure, save_figure, styled
 
 _FLOOR = 0.02  # smaller ratios are drawn here: the axis is logarithmic
-Points = list[tuple[float, float]]
 
 
 def draw_small(folder: Path, table: Table) -> None:
@@ -90,13 +89,13 @@ def _draw_panel(
     data: Sequence[Data],
     height_of: Callable[[str], Figure],
     ks: Sequence[int],
-) -> tuple[list[Dot], Points]:
-    """Draw dots, bars and lines; return the dots to name, and what names should not cover."""
+) -> tuple[list[Dot], list[Line]]:
+    """Draw dots, bars and lines; return the dots to name, and the lines that names must not cover."""
     ax.axhline(1.0, color="#bbbbbb", lw=0.8, zorder=0)
     ax.axvline(1.0, color="#bbbbbb", lw=0.8, zorder=0)
-    lines: dict[str, Points] = {}
+    series: dict[str, Line] = {}
     dots: list[Dot] = []
-    marks: Points = []
+    lines: list[Line] = []
     for method in METHODS:
         if method.name not in table.list_methods(data):
             continue
@@ -108,17 +107,16 @@ def _draw_panel(
             markeredgecolor=look.color if look.marker in "x+" else "white", markeredgewidth=0.6,
         )  # fmt: skip
         dots.append(Dot(method.title, cost.value, y, look.color, not method.is_peer, 4.0))
-        marks += [(cost.value, y + part * height.error) for part in (-1.0, -0.5, 0.5, 1.0)]
+        below = max(y - height.error, 1e-3 * y)  # the axis is logarithmic
+        lines.append([(cost.value, below), (cost.value, y + height.error)])
+        lines.append([(cost.value - cost.error, y), (cost.value + cost.error, y)])
         if not method.is_peer:
-            lines.setdefault(method.look, []).append((cost.value, y))
-    for name, points in lines.items():
+            series.setdefault(method.look, []).append((cost.value, y))
+    for name, points in series.items():
         ax.plot(*zip(*points, strict=True), color=LOOKS[name].color, lw=0.8, zorder=1)
-        for (x0, y0), (x1, y1) in itertools.pairwise(points):
-            steps = [step / 12 for step in range(13)]
-            marks += [(x0 ** (1 - t) * x1**t, y0 ** (1 - t) * y1**t) for t in steps]
+        lines.append(points)
     ax.grid(alpha=0.25)
-    # Only logarithms of the height are even along a bar; what lies below the axis covers nothing.
-    return dots, [(x, y) for x, y in marks if y > 0.0]
+    return dots, lines
 
 
 def _shade(ax: Axes, cost: float, height: float) -> None:
@@ -136,7 +134,10 @@ def _tick(ax: Axes, ticks: list[float], heights: list[float]) -> None:
     ax.set_yticks(heights, [f"{height:g}" for height in heights])
 
 
-def _finish(panels: list[tuple[Axes, list[Dot], Points]]) -> None:
+def _finish(panels: list[tuple[Axes, list[Dot], list[Line]]]) -> None:
     freeze_layout(panels[0][0])
-    for ax, dots, marks in panels:
-        label_dots(ax, dots, marks=marks)
+    for ax, dots, lines in panels:
+        # The two lines at 1 are as long as the axes.
+        (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+        ends: list[Line] = [[(left, 1.0), (right, 1.0)], [(1.0, low), (1.0, high)]]
+        label_dots(ax, dots, lines=[*lines, *ends])

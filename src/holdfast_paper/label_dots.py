@@ -4,10 +4,10 @@ Each name has candidate places around its dot. Names are placed one after anothe
 least, and a few rounds of placing each one again settle the rest. Nothing here is random.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,13 +19,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
+Line = list[tuple[float, float]]
 
-_GAPS = (2.5, 5.0, 9.0, 14.0, 20.0, 28.0, 38.0, 50.0, 64.0)  # points between a dot and its name
+_GAPS = (2.5, 5.0, 9.0, 14.0, 20.0, 28.0, 38.0, 50.0, 64.0, 82.0, 104.0)  # points from dot to name
 _ANGLES = np.deg2rad(np.arange(0.0, 360.0, 15.0))
 _LEADER_FROM = 6.0  # a name that is farther from its dot gets a line to it
 _ROUNDS = 6
+_GOOD = 24  # places that a name may claim for itself
 _SWEEPS = ((1.0, 0), (-1.0, 0), (1.0, 1), (-1.0, 1))
-_NEVER, _HARD, _SOFT = 1e5, 2e3, 15.0
+_NEVER, _HARD, _LINE, _SOFT = 1e5, 2e3, 400.0, 15.0
+_SAMPLED = 2.0  # points from one place on a line to the next
 _STEPS = np.linspace(0.0, 1.0, 16)[:, None]  # where lines are looked at
 
 
@@ -70,7 +73,11 @@ def freeze_layout(axes: "Axes") -> None:
 
 
 def label_dots(
-    axes: "Axes", dots: list[Dot], size: float = 8.5, marks: list[tuple[float, float]] | None = None
+    axes: "Axes",
+    dots: list[Dot],
+    size: float = 8.5,
+    marks: list[tuple[float, float]] | None = None,
+    lines: Sequence[Line] = (),
 ) -> None:
     """Write the names of dots; `freeze_layout` first.
 
@@ -82,6 +89,8 @@ def label_dots(
         Of the letters, in points.
     marks : list of (x, y), optional
         What names should rather not cover, in data coordinates.
+    lines : sequence of list of (x, y), optional
+        Bars and lines that names must not cover, in data coordinates.
     """
     if not dots:
         return
@@ -90,12 +99,25 @@ def label_dots(
     points = 72.0 / figure.dpi
     centers = axes.transData.transform([(dot.x, dot.y) for dot in dots]) * points
     avoid = axes.transData.transform(marks) * points if marks else np.empty((0, 2))
+    drawn = [_sample(axes.transData.transform(line) * points) for line in lines]
     bounds = np.array(axes.bbox.extents) * points
     sizes = [np.array(_measure(axes, dot, size)) * points for dot in dots]
-    places = [_find_places(i, dots, centers, sizes[i], bounds, avoid) for i in range(len(dots))]
+    places = [
+        _find_places(i, dots, centers, sizes[i], bounds, avoid, drawn) for i in range(len(dots))
+    ]
     chosen = _choose(places, centers)
     for dot, center, place, one in zip(dots, centers, places, chosen, strict=True):
         _write(axes, dot, center, place.boxes[one], float(place.gaps[one]), size)
+
+
+def _sample(corners: Floats) -> Floats:
+    """Places along a line, close to each other; those that are nowhere, as on log axes, are left out."""
+    corners = corners[np.isfinite(corners).all(axis=1)]
+    parts = [
+        a + np.linspace(0.0, 1.0, 2 + int(np.linalg.norm(b - a) / _SAMPLED))[:, None] * (b - a)
+        for a, b in pairwise(corners)
+    ]
+    return np.concatenate(parts) if parts else corners
 
 
 def _measure(axes: "Axes", dot: Dot, size: float) -> tuple[float, float]:
@@ -106,7 +128,13 @@ def _measure(axes: "Axes", dot: Dot, size: float) -> tuple[float, float]:
 
 
 def _find_places(
-    i: int, dots: list[Dot], centers: Floats, size: Floats, bounds: Floats, avoid: Floats
+    i: int,
+    dots: list[Dot],
+    centers: Floats,
+    size: Floats,
+    bounds: Floats,
+    avoid: Floats,
+    drawn: list[Floats],
 ) -> _Places:
     """List the places of name i, with what they cost whatever the other names do."""
     gaps, angles = np.array(list(product(_GAPS, _ANGLES))).T
@@ -135,6 +163,10 @@ def _find_places(
         costs += 0.0 if near_own else 60.0 * ((apart < other.radius + 1.5) & (gaps > _LEADER_FROM))
     for mark in avoid:
         costs += _SOFT * _covers(boxes, mark, 1.5)
+    for line in drawn:
+        low, high = boxes[:, None, :2] - 1.5, boxes[:, None, 2:] + 1.5
+        inside: NDArray[np.bool_] = (low < line) & (line < high)
+        costs += _LINE * (inside[..., 0] & inside[..., 1]).any(axis=1)
     return _Places(boxes, leaders, gaps, costs)
 
 
@@ -154,28 +186,50 @@ def _choose(places: list[_Places], centers: Floats) -> list[int]:
     def clash(i: int, j: int, one: int) -> Floats:
         return _clash(places[i], places[j], one)
 
-    tried = (_settle(places, order, clash) for order in orders)
-    return min(tried, key=lambda found: found[0])[1]
+    tried = [_settle(places, order, clash, [-1] * len(places)) for order in orders]
+    best = min(tried, key=lambda found: found.total)
+    # A name on a line may need another one to give way: it takes a good place, and all others settle.
+    for i in np.flatnonzero(np.array(best.costs) >= _LINE).tolist():
+        for one in np.argsort(places[i].costs, kind="stable")[:_GOOD].tolist():
+            start = [one if j == i else old for j, old in enumerate(best.chosen)]
+            last = np.concatenate([np.delete(orders[0], orders[0] == i), [i]])
+            best = min(best, _settle(places, last, clash, start), key=lambda found: found.total)
+    return best.chosen
+
+
+@dataclass(frozen=True)
+class _Settled:
+    """The places that names have, and what each of them costs."""
+
+    chosen: list[int]
+    costs: list[float]
+
+    @property
+    def total(self) -> float:
+        return sum(self.costs)
 
 
 def _settle(
-    places: list[_Places], order: NDArray[np.intp], clash: Callable[[int, int, int], Floats]
-) -> tuple[float, list[int]]:
-    """Place names in an order, then each one again given the others; with what it costs in all."""
-    chosen = [-1] * len(places)
-    total = np.inf
+    places: list[_Places],
+    order: NDArray[np.intp],
+    clash: Callable[[int, int, int], Floats],
+    start: list[int],
+) -> _Settled:
+    """Place names in an order, each one again given the others, from where they are (-1: nowhere)."""
+    chosen = list(start)
+    found = [0.0] * len(places)
     for _ in range(_ROUNDS):
-        before, total = list(chosen), 0.0
+        before = list(chosen)
         for i in order.tolist():
             costs = places[i].costs.copy()
             for j, one in enumerate(chosen):
                 if j != i and one >= 0:
                     costs += clash(i, j, one)
             chosen[i] = int(np.argmin(costs))
-            total += float(costs.min())
+            found[i] = float(costs.min())
         if chosen == before:
             break
-    return total, chosen
+    return _Settled(chosen, found)
 
 
 def _clash(mine: _Places, other: _Places, one: int) -> Floats:
@@ -210,11 +264,14 @@ def _cross(leaders: Floats, other: Floats) -> NDArray[np.bool_]:
 
 
 def _write(axes: "Axes", dot: Dot, center: Floats, box: Floats, gap: float, size: float) -> None:
+    from matplotlib.patheffects import withStroke
+
     corner = box[:2] - center
     axes.annotate(
         dot.text, (dot.x, dot.y), (float(corner[0]), float(corner[1])), textcoords="offset points",
         ha="left", va="bottom", fontsize=size, color=darken(dot.color), zorder=6,
         fontweight="bold" if dot.bold else "normal",
+        path_effects=[withStroke(linewidth=2.0, foreground="white")],  # interrupts grids behind it
     )  # fmt: skip
     if gap <= _LEADER_FROM:
         return

@@ -16,12 +16,12 @@ from holdfast_paper.methods import METHODS
 from holdfast_paper.style import _LABEL_GAP, LOOKS, EndLabel, _spread, label_ends, styled
 
 
-def draw_dots(dots: list[Dot]) -> Axes:
+def draw_dots(dots: list[Dot], lines: list[list[tuple[float, float]]] | None = None) -> Axes:
     axes = Figure(figsize=(6.0, 5.0), dpi=100, layout="constrained").subplots()
     axes.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0))
     axes.plot([dot.x for dot in dots], [dot.y for dot in dots], "o", linestyle="none")
     freeze_layout(axes)
-    label_dots(axes, dots)
+    label_dots(axes, dots, lines=lines or [])
     return axes
 
 
@@ -59,6 +59,24 @@ def test_names_of_dots_stand_apart_and_belong_to_their_dot(spread):
         # Either the nearest dot is its own, or a line leads to it.
         assert own <= gaps.min() + 1e-9 or (dot.x, dot.y) in leaders
         assert own < 16.0 or (dot.x, dot.y) in leaders
+
+
+def test_names_of_dots_cover_no_bar_and_no_line():
+    """Ten dots on one line, each with a long bar: no name may touch any of them."""
+    heights = np.arange(10) * 7 % 10 / 20 + 0.25
+    dots = [Dot(f"method {i}", 0.1 + 0.08 * i, y, "black") for i, y in enumerate(heights.tolist())]
+    bars = [[(dot.x, dot.y - 0.12), (dot.x, dot.y + 0.12)] for dot in dots]
+    lines = [*bars, [(dot.x, dot.y) for dot in dots]]
+    axes = draw_dots(dots, lines)
+    for name in names_of(axes).values():
+        box = name.get_window_extent()
+        for line in lines:
+            ends = axes.transData.transform(line)
+            steps = np.linspace(0.0, 1.0, 200)[:, None]
+            for a, b in itertools.pairwise(ends):
+                x, y = (a + steps * (b - a)).T
+                inside = (box.x0 < x) & (x < box.x1) & (box.y0 < y) & (y < box.y1)
+                assert not inside.any(), name.get_text()
 
 
 def test_names_of_lines_keep_their_order_and_a_gap():
