@@ -264,14 +264,12 @@ def _cross(leaders: Floats, other: Floats) -> NDArray[np.bool_]:
 
 
 def _write(axes: "Axes", dot: Dot, center: Floats, box: Floats, gap: float, size: float) -> None:
-    from matplotlib.patheffects import withStroke
-
     corner = box[:2] - center
     axes.annotate(
         dot.text, (dot.x, dot.y), (float(corner[0]), float(corner[1])), textcoords="offset points",
         ha="left", va="bottom", fontsize=size, color=darken(dot.color), zorder=6,
         fontweight="bold" if dot.bold else "normal",
-        path_effects=[withStroke(linewidth=2.0, foreground="white")],  # interrupts grids behind it
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.2},  # over grids
     )  # fmt: skip
     if gap <= _LEADER_FROM:
         return
