@@ -22,7 +22,7 @@ from holdfast import (
     tune_epsilon,
 )
 from holdfast.clusterers import as_clusterer
-from holdfast.clusterers.data import as_selectable
+from holdfast.clusterers.adapt import as_selectable
 from holdfast.grid.cells import row_keys
 from holdfast.parameters import check_distances
 from holdfast.pipeline import cluster_and_order

@@ -11,8 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.storage.archive import read_archive, write_archive
-from holdfast.storage.layout import DESCRIPTION, Member, array_header, directory, local_header
+from holdfast.storage.archive import (
+    DESCRIPTION,
+    Member,
+    array_header,
+    directory,
+    local_header,
+    read_archive,
+    write_archive,
+)
 
 SECONDS = 60.0
 """CPU time after which a reader counts as one that does not end."""

@@ -18,14 +18,13 @@ from holdfast.cli import (
     audit,
     changes,
     demo,
+    experiments,
     fit,
     follow,
     labels,
     match,
     options,
     report,
-    reproduce,
-    tune,
 )
 from holdfast.cli.console import (
     FAILURE,
@@ -240,8 +239,8 @@ _add(follow.follow, follow.EXAMPLES)
 _add(ask.lineage, ask.LINEAGE_EXAMPLES)
 _add(ask.explain, ask.EXPLAIN_EXAMPLES)
 _add(audit.audit, audit.EXAMPLES)
-_add(tune.tune, tune.EXAMPLES)
+_add(experiments.tune, experiments.TUNE_EXAMPLES)
 _add(match.match, match.EXAMPLES)
 _add(report.report, report.EXAMPLES)
-_add(reproduce.reproduce, reproduce.EXAMPLES)
+_add(experiments.reproduce, experiments.REPRODUCE_EXAMPLES)
 _add(demo.demo, demo.EXAMPLES)

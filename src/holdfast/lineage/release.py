@@ -16,7 +16,6 @@ from holdfast.rows.ids import normal_ids, pack_ids, unpack_ids
 from holdfast.storage.archive import (
     Archive,
     DamagedFile,
-    describe_archive,
     read_archive,
     write_archive,
 )
@@ -355,7 +354,7 @@ def read_entries(folder: Path, known: list[Entry] | None = None) -> list[Entry]:
 
 
 def _read_entry(path: Path, number: int, before: list[Entry]) -> Entry:
-    found = describe_archive(path, {KIND})
+    found = read_archive(path, {KIND}, with_arrays=False)
     metadata = found.metadata
     expected = (before[-1].digest, before[0].digest) if before else (None, None)
     if not isinstance(metadata.get("label"), str):

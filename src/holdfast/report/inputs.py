@@ -12,7 +12,7 @@ from sklearn.base import clone
 from holdfast._machine.hash import keyed_sample, seed_from
 from holdfast._machine.progress import ProgressOption
 from holdfast.clusterers import METHODS, Clusterer, as_clusterer
-from holdfast.clusterers.data import check_rows
+from holdfast.clusterers.adapt import check_rows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy.explain import Category, group_columns
 from holdfast.hierarchy.rules import Column

@@ -21,8 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast._machine.hash import combine_arrays, purpose_key, seed_from
 from holdfast.clusterers import Clusterer, as_clusterer
-from holdfast.clusterers.adapt import EstimatorClusterer, FunctionClusterer, Rows
-from holdfast.clusterers.data import SelectingClusterer, as_selectable
+from holdfast.clusterers.adapt import (
+    EstimatorClusterer,
+    FunctionClusterer,
+    Rows,
+    SelectingClusterer,
+    as_selectable,
+)
 from holdfast.parameters import check_integer
 from holdfast.stability.measures import check_kept
 

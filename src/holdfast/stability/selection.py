@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from holdfast._machine.hash import seed_from
 from holdfast._machine.progress import Progress, ProgressOption
-from holdfast.clusterers.data import check_rows
+from holdfast.clusterers.adapt import check_rows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.parameters import check_integer
 from holdfast.stability.measures import check_measure, mean_error

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast._machine.progress import Progress, ProgressOption
-from holdfast.clusterers.adapt import KMedianClusterer, Rows, as_clusterer
-from holdfast.clusterers.data import hold_stages, is_pairwise
+from holdfast.clusterers.adapt import KMedianClusterer, Rows, as_clusterer, hold_stages, is_pairwise
 from holdfast.hierarchy.cost import k_median_cost
 from holdfast.stability.measures import check_measure, mean_present
 from holdfast.stability.plan import Plan, build_plan, check_ks

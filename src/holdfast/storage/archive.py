@@ -1,6 +1,8 @@
 """Arrays and JSON in one checksummed file: the format of model files.
 
-An archive is an uncompressed `.npz` file with a description in JSON.
+An archive is an uncompressed `.npz` file with a description in JSON. ZIP files can store the same content
+in many ways, and readers disagree on which part to trust. Archives have exactly one form. A reader
+computes it, compares a file with it, and never follows what the file says about itself.
 ``numpy.load(path, allow_pickle=False)`` reads its arrays without holdfast. docs/file_format.md
 documents every byte.
 """
@@ -11,27 +13,36 @@ import math
 import os
 import re
 import stat
+import struct
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import accumulate
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.files import write_whole
-from holdfast.storage.layout import (
-    DESCRIPTION,
-    MAX_DEPTH,
-    MAX_DESCRIPTION,
-    Member,
-    array_header,
-    directory,
-    encode_description,
-    is_deep,
-    local_header,
-)
+
+DESCRIPTION = "holdfast.json"  # the name of the first member
+MAX_DESCRIPTION = 1 << 22  # bytes
+MAX_DEPTH = 32  # nested lists and objects in the description
+
+_LOCAL = struct.Struct("<4s5H3I2H")
+_CENTRAL = struct.Struct("<4s6H3I5H2I")
+_END64 = struct.Struct("<4sQ2H2I4Q")
+_LOCATOR = struct.Struct("<4sIQI")
+_END = struct.Struct("<4s4H2IH")
+_VERSION = 45  # the first version of the ZIP specification with 64-bit sizes
+_UNIX = 3 << 8
+_MODE = 0o100644 << 16
+_DAY = (1 << 5) | 1  # 1 January 1980, so that equal contents give equal bytes
+_IN_64 = 0xFFFFFFFF  # "see the 64-bit field", which is always present: one form for all sizes
+# Also one without an end: a pattern that never fails after a quote takes linear time.
+_STRING = re.compile(rb'"(?:[^"\\]|\\.?)*(?:"|\Z)', re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
 
 FORMAT_VERSION = 1
 """Increased when an older holdfast could misread new files; see docs/file_format.md."""
@@ -74,6 +85,21 @@ class DamagedFile(ValueError):
 
 class _Problem(Exception):
     """A problem and what to do; becomes a DamagedFile as soon as the path is known."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One file in the archive: its name, where its header begins, its bytes and their CRC-32."""
+
+    name: str
+    offset: int
+    size: int
+    crc: int
+
+    @property
+    def end(self) -> int:
+        """Offset of the next member."""
+        return self.offset + len(local_header(self)) + self.size
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +168,7 @@ def write_archive(
         "holdfast": version("holdfast"),
         "metadata": metadata,
         "arrays": {
-            name: {"dtype": a.dtype.str, "shape": list(a.shape), "blake2b": _checksum(a)}
+            name: {"dtype": a.dtype.str, "shape": list(a.shape), "blake2b": _digest(_bytes_of(a))}
             for name, a in stored.items()
         },
     }
@@ -167,29 +193,17 @@ def write_archive(
     write_whole(path, write)
 
 
-def read_archive(path: str | os.PathLike[str], kinds: Collection[str] | None = None) -> Archive:
+def read_archive(
+    path: str | os.PathLike[str], kinds: Collection[str] | None = None, *, with_arrays: bool = True
+) -> Archive:
     """Read a file that :func:`write_archive` wrote; `kinds` are those to accept, None accepts any.
 
     Nothing in the file is executed and no length in it is trusted. Time and memory are bounded by
     the size of the file and the largest description that is allowed. Every byte is compared with its
     checksum or with its only valid form; DamagedFile is raised where the content is not valid.
     Checksums detect damage, not forgery: the caller must check the content of the arrays.
+    Without arrays, only the description and the length of the file are checked.
     """
-    return _open_archive(path, kinds, with_arrays=True)
-
-
-def describe_archive(path: str | os.PathLike[str], kinds: Collection[str] | None = None) -> Archive:
-    """Read the description of a file as `read_archive` does, without its arrays.
-
-    A file of another length than its description says is refused. What the arrays contain is not
-    checked.
-    """
-    return _open_archive(path, kinds, with_arrays=False)
-
-
-def _open_archive(
-    path: str | os.PathLike[str], kinds: Collection[str] | None, *, with_arrays: bool
-) -> Archive:
     try:
         with open(path, "rb") as file:
             about = os.fstat(file.fileno())
@@ -324,7 +338,7 @@ def _read_array(file: IO[bytes], spec: _Spec, offset: int) -> tuple[NDArray[Any]
     data = _bytes_of(array)
     got = file.readinto(data) if len(data) else 0  # type: ignore[attr-defined]
     crc = zlib.crc32(data, zlib.crc32(header))
-    if got != len(data) or _checksum(array) != spec.checksum:
+    if got != len(data) or _digest(data) != spec.checksum:
         raise _Problem(f"the array {spec.name!r} does not match its checksum")
     if header != spec.header or head != local_header(spec.member(offset, crc)):
         raise _Problem(f"the headers of the array {spec.name!r} are not valid")
@@ -346,13 +360,66 @@ def _bytes_of(array: NDArray[Any]) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def _checksum(array: NDArray[Any]) -> str:
-    return _digest(_bytes_of(array))
-
-
 def _digest(data: bytes | memoryview) -> str:
     return hashlib.blake2b(data, digest_size=32).hexdigest()
 
 
 def _is_name(name: object) -> bool:
     return isinstance(name, str) and len(name) <= _MAX_NAME and bool(_NAME.fullmatch(name))
+
+
+def local_header(member: Member) -> bytes:
+    """Compute the record before the bytes of a member, which are stored without compression."""
+    name = member.name.encode("ascii")
+    extra = struct.pack("<2H2Q", 1, 16, member.size, member.size)
+    fixed = _LOCAL.pack(
+        *(b"PK\x03\x04", _VERSION, 0, 0, 0, _DAY, member.crc),
+        *(_IN_64, _IN_64, len(name), len(extra)),
+    )
+    return fixed + name + extra
+
+
+def directory(members: Sequence[Member]) -> bytes:
+    """Compute everything after the bytes of the last member."""
+    entries = b"".join(map(_directory_entry, members))
+    start, count = members[-1].end, len(members)
+    end64 = _END64.pack(
+        *(b"PK\x06\x06", _END64.size - 12, _UNIX | _VERSION, _VERSION, 0, 0),
+        *(count, count, len(entries), start),
+    )
+    locator = _LOCATOR.pack(b"PK\x06\x07", 0, start + len(entries), 1)
+    end = _END.pack(b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, _IN_64, _IN_64, 0)
+    return entries + end64 + locator + end
+
+
+def _directory_entry(member: Member) -> bytes:
+    name = member.name.encode("ascii")
+    extra = struct.pack("<2H3Q", 1, 24, member.size, member.size, member.offset)
+    fixed = _CENTRAL.pack(
+        *(b"PK\x01\x02", _UNIX | _VERSION, _VERSION, 0, 0, 0, _DAY, member.crc),
+        *(_IN_64, _IN_64, len(name), len(extra), 0, 0, 0, _MODE, _IN_64),
+    )
+    return fixed + name + extra
+
+
+def array_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """Compute the header of a `.npy` file, version 1.0: C order, padded to 64 bytes.
+
+    NumPy writes the same header, but its padding differs between versions.
+    """
+    text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape!r}, }}"
+    padding = -(10 + len(text) + 1) % 64
+    body = text.encode("ascii") + b" " * padding + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(body)) + body
+
+
+def encode_description(description: dict[str, Any]) -> bytes:
+    """Compute the only valid JSON text of a description; NaN and infinity raise an error."""
+    text = json.dumps(description, indent=1, sort_keys=True, allow_nan=False)
+    return text.encode("ascii") + b"\n"
+
+
+def is_deep(text: bytes) -> bool:
+    """Whether a JSON text has more than `MAX_DEPTH` levels, without parsing it."""
+    brackets = _BRACKET.finditer(_STRING.sub(b"", text))
+    return any(n > MAX_DEPTH for n in accumulate(1 if b[0] in b"[{" else -1 for b in brackets))

@@ -1,4 +1,4 @@
-"""``holdfast tune``: the epsilon that moves little enough, or costs little enough."""
+"""``holdfast tune`` and ``holdfast reproduce``: experiments with epsilon, and those of the paper."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ from holdfast.cli.options import (
     ColumnOptions,
     DataFile,
     DisplayOptions,
+    Jobs,
     MeasureOptions,
     MethodOption,
     ReadOptions,
@@ -16,15 +17,17 @@ from holdfast.cli.options import (
     option,
     parse_amounts,
     parse_fraction,
+    parse_names,
 )
 
 if TYPE_CHECKING:
     from holdfast.stability import EpsilonSearch
 
-EXAMPLES = (
+TUNE_EXAMPLES = (
     "holdfast tune wine.csv --clusters 4 --target-moved 10% --trials 5",
     "holdfast tune wine.csv -k 4 --max-cost-ratio 1.2 --trials 3 --json",
 )
+REPRODUCE_EXAMPLES = ("holdfast reproduce --quick --panels datasets --out results",)
 
 
 def tune(
@@ -125,3 +128,49 @@ def _show(search: "EpsilonSearch", k: int, delete: str, method: str, console: Co
     if not console.display.json:
         use = f"holdfast fit --method {method} --epsilon {search.epsilon:.6g}"
         console.show_line(f"{search.message}. Use it with: {use}")
+
+
+def reproduce(
+    display: DisplayOptions,
+    quick: bool = option(False, "--quick", "Run fewer trials, for a first look."),
+    panels: str | None = option(
+        None, "--panels A,B,...", "Run only these figures; by default all."
+    ),
+    data_dir: str | None = option(None, "--data-dir FOLDER", "Folder with the data sets."),
+    raw: bool = option(False, "--raw", "Keep all dimensions of the data sets."),
+    seed: int = option(2025, "--seed", "Random seed; the default gives the committed results."),
+    jobs: Jobs = -1,
+    out: str = option("results", "--out -o FOLDER", "Folder for all results."),
+    profile: str | None = option(None, "--profile", "For tests.", hidden=True),
+) -> None:
+    """Run the experiments of the paper and judge each of its claims.
+
+    Finished parts are kept in the folder, so the same command can resume after an interruption.
+    """
+    from holdfast_paper import reproduce as run_experiments
+
+    console = Console("reproduce", display)
+    chosen = list(parse_names("--panels", panels)) or None
+    with input_errors():
+        found = run_experiments(
+            out,
+            quick=quick,
+            data_dir=data_dir,
+            n_jobs=jobs,
+            panels=chosen,
+            raw=raw,
+            progress=not display.quiet,
+            seed=seed,
+            profile=profile,
+        )
+    if display.json:
+        verdicts = [
+            {"claim": dict(v.claim), "verdict": v.verdict, "note": v.note} for v in found.verdicts
+        ]
+        console.show_json({"verdicts": verdicts, "missing": found.missing, "files": {"out": out}})
+        return
+    console.show_table(
+        ["claim", "verdict", "statement"],
+        [[v.claim["id"], v.verdict, v.claim["statement"]] for v in found.verdicts],
+    )
+    console.notice(f"wrote {out}")
