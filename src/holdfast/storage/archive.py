@@ -40,9 +40,8 @@ _UNIX = 3 << 8
 _MODE = 0o100644 << 16
 _DAY = (1 << 5) | 1  # 1 January 1980, so that equal contents give equal bytes
 _IN_64 = 0xFFFFFFFF  # "see the 64-bit field", which is always present: one form for all sizes
-# Also one without an end: a pattern that never fails after a quote takes linear time.
-_STRING = re.compile(rb'"(?:[^"\\]|\\.?)*(?:"|\Z)', re.DOTALL)
-_BRACKET = re.compile(rb"[\[\]{}]")
+# A string, also one without an end, or a bracket: after a quote it never fails, and takes linear time.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
 
 FORMAT_VERSION = 1
 """Increased when an older holdfast could misread new files; see docs/file_format.md."""
@@ -421,5 +420,5 @@ def encode_description(description: dict[str, Any]) -> bytes:
 
 def is_deep(text: bytes) -> bool:
     """Whether a JSON text has more than `MAX_DEPTH` levels, without parsing it."""
-    brackets = _BRACKET.finditer(_STRING.sub(b"", text))
-    return any(n > MAX_DEPTH for n in accumulate(1 if b[0] in b"[{" else -1 for b in brackets))
+    firsts = (text[token.start()] for token in _TOKEN.finditer(text))
+    return any(n > MAX_DEPTH for n in accumulate((c in b"[{") - (c in b"]}") for c in firsts))
