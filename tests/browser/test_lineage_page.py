@@ -101,6 +101,23 @@ def test_movers_have_the_columns_that_carried_them(page, content):
     assert "→" in rows[0].text
 
 
+def test_means_of_a_column_have_the_same_decimals(page):
+    cells = page.run(
+        "return [...document.querySelectorAll('#segment-table tbody tr')].map(row =>"
+        " [...row.querySelectorAll('.heat')].map(e => e.textContent.replace(/ [▲▼]/, '')))"
+    )
+    for column in zip(*cells, strict=True):
+        assert len({len(text.partition(".")[2]) for text in column}) == 1, column
+
+
+def test_the_picture_starts_at_the_latest_release(page):
+    page.resize(390)
+    page.wait(
+        "const e = document.getElementById('alluvial');"
+        "return e.scrollWidth > e.clientWidth + 99 && e.scrollLeft + e.clientWidth >= e.scrollWidth - 1"
+    )
+
+
 def test_the_profile_of_any_segment_is_shown(page):
     names = [option.get_attribute("value") for option in page.find_all("#profile-segment option")]
     page.run(

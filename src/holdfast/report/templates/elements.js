@@ -169,13 +169,14 @@ function pairTable(pairs) {
 const MIN_WIDTH = 40; // pixels; nothing is drawn into a holder that is hidden
 
 // Draws at the width there is, and again whenever that changes.
-function drawToFit(holder, draw) {
+function drawToFit(holder, draw, onDrawn = () => {}) {
   let drawnWidth = 0;
   const check = () => {
     const width = Math.floor(holder.clientWidth);
     if (width < MIN_WIDTH || width === drawnWidth) return;
     drawnWidth = width;
     holder.replaceChildren(draw(width));
+    onDrawn();
   };
   new ResizeObserver(() => requestAnimationFrame(check)).observe(holder);
   check();

@@ -88,10 +88,21 @@ function makeChanges(state) {
     if (holder.clientWidth >= MIN_WIDTH) holder.replaceChildren(draw(holder.clientWidth));
     holder.scrollLeft = holder.scrollWidth;
   });
-  drawToFit(holder, draw);
+  drawToFit(holder, draw, () => {
+    holder.scrollLeft = holder.scrollWidth; // the latest release
+  });
 }
 
-function segmentRow(cluster) {
+// How to write the means of each column: three digits of the largest, and the same decimals for all.
+function meanFormats(clusters) {
+  return report.data.names.map((_, j) => {
+    const largest = Math.max(...clusters.map((one) => Math.abs(one.means.at(-1)[j] ?? 0)), 1e-9);
+    const decimals = Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(largest))));
+    return (mean) => (mean === null ? MISSING : formatMean(mean, decimals, largest >= 10000));
+  });
+}
+
+function segmentRow(cluster, formats) {
   const now = cluster.releases.length - 1;
   const size = cluster.sizes[now];
   const before = cluster.releases[now - 1] === last - 1 ? cluster.sizes[now - 1] : null;
@@ -99,7 +110,7 @@ function segmentRow(cluster) {
   const cells = report.data.names.map((label, j) => {
     const difference = cluster.differences[now][j];
     return {
-      text: `${formatNumber(cluster.means[now][j])}${heatArrow(difference)}`,
+      text: `${formats[j](cluster.means[now][j])}${heatArrow(difference)}`,
       class: `num heat h${heatLevel(difference)}`,
       title: `${label}: ${formatDifference(difference)} from the mean of all rows`,
       label,
@@ -171,7 +182,9 @@ function makeSegments(state) {
       ...report.data.names.map(columnHead),
     ];
     const caption = "Segments of the latest release";
-    const table = buildTable(head, present.map(segmentRow), caption, { className: "cards" });
+    const formats = meanFormats(present);
+    const rows = present.map((cluster) => segmentRow(cluster, formats));
+    const table = buildTable(head, rows, caption, { className: "cards" });
     byId("segment-table").replaceChildren(table);
     const charts = [];
     if (last > 0) {
