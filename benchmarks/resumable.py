@@ -11,7 +11,7 @@ from typing import Any
 from joblib import effective_n_jobs
 
 from holdfast import __version__
-from holdfast._machine.progress import Progress
+from holdfast._machine.work import Progress
 from holdfast_paper.cells import CellStore, Stored, run_cells
 
 INTERRUPTED = 130

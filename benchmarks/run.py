@@ -21,7 +21,7 @@ import updates
 from report import HEADER, Row, Run, format_line, summarize, write_report
 from tasks import Group, MeasurementError, Results, Settings, Task, order_turns
 
-from holdfast._machine.progress import Progress
+from holdfast._machine.work import Progress
 from holdfast_paper.cells import CellStore, run_cells
 
 HERE = Path(__file__).resolve().parent

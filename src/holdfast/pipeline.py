@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from holdfast._machine.jit import read_only, unwrap_interrupts
-from holdfast._machine.progress import ProgressOption
+from holdfast._machine.work import ProgressOption
 from holdfast.centers import choose_centers
 from holdfast.centers.keyed_table import collect_table, key_undivided, sort_locations
 from holdfast.centers.means import choose_means

@@ -17,8 +17,7 @@ from typing import Any, Protocol, TypeVar
 from joblib import delayed
 
 from holdfast._machine.files import write_whole
-from holdfast._machine.parallel import results_of
-from holdfast._machine.progress import Progress
+from holdfast._machine.work import Progress, results_of
 
 
 class Work(Protocol):

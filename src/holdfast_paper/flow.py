@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast._machine.files import write_whole
-from holdfast._machine.progress import Progress
+from holdfast._machine.work import Progress
 from holdfast.stability.run import check_n_jobs
 from holdfast_paper.cells import CellStore, Stored, run_cells
 from holdfast_paper.claims import Verdict, describe_verdicts, judge_claims

@@ -184,7 +184,7 @@ def test_reports_are_one_bar_over_all_parts(on_terminal, rows):
 
 
 def test_experiments_tell_the_time_left(on_terminal, folder, monkeypatch):
-    from holdfast._machine import progress as lines_of_library
+    from holdfast._machine import work as lines_of_library
 
     monkeypatch.setattr(lines_of_library, "_QUIET_SECONDS", 0.0)
     monkeypatch.setattr(lines_of_library, "_SECONDS_BETWEEN", {True: 0.0, False: 0.0})

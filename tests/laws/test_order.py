@@ -27,7 +27,7 @@ from models import build_model
 from notes import noting
 
 from holdfast import HierarchicalKMedian, Hierarchy
-from holdfast._machine import parallel
+from holdfast._machine import work as parallel
 from holdfast.centers import medoids
 from holdfast.hierarchy import locate
 from holdfast_paper.draws import normal, uniform

@@ -9,8 +9,8 @@ import warnings
 import pytest
 from joblib import Parallel, delayed
 
-from holdfast._machine import parallel
-from holdfast._machine.parallel import results_of, share_parts, share_rows
+from holdfast._machine import work as parallel
+from holdfast._machine.work import results_of, share_parts, share_rows
 
 
 @pytest.fixture

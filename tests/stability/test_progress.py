@@ -5,7 +5,7 @@ import pytest
 from stability.clusterers import by_sign
 
 from holdfast import HierarchicalKMedian, average_sensitivity, tune_epsilon
-from holdfast._machine import progress
+from holdfast._machine import work as progress
 
 ROWS = np.random.RandomState(0).standard_normal((20, 2))
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import portable_log, purpose_key
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import cut_rows, share_parts, share_rows
+from holdfast._machine.work import cut_rows, share_parts, share_rows
 from holdfast.centers._cover_kernels import (
     LIGHT,
     NOW,

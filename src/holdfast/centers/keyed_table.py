@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 
 from holdfast._machine.hash import combine_arrays, purpose_key
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import share_rows
+from holdfast._machine.work import share_rows
 from holdfast.centers._distance_kernels import unit_rows
 from holdfast.grid._kernels import undivided_keys
 from holdfast.grid.cells import row_keys, to_fixed_point

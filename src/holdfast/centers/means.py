@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from holdfast._machine.progress import Progress, ProgressOption
+from holdfast._machine.work import Progress, ProgressOption
 from holdfast.centers.keyed_table import Table
 from holdfast.centers.proposals import Proposer
 

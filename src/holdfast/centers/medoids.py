@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import share_parts
+from holdfast._machine.work import share_parts
 from holdfast.centers._distance_kernels import (
     PRECOMPUTED,
     draw_candidate,

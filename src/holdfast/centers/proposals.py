@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from holdfast._machine.parallel import share_parts
+from holdfast._machine.work import share_parts
 from holdfast.centers._distance_kernels import draw_candidate
 from holdfast.centers._member_kernels import (
     BLOCK,

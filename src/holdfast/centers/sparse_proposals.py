@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import share_parts
+from holdfast._machine.work import share_parts
 from holdfast.centers._member_kernels import Margins
 from holdfast.centers._sparse_kernels import (
     add_products,

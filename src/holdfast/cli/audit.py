@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast._machine.progress import Progress
+from holdfast._machine.work import Progress
 from holdfast.cli.clusterer import (
     Measured,
     check_quadratic,

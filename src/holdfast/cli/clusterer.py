@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from holdfast._machine.progress import ProgressOption
+from holdfast._machine.work import ProgressOption
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import RawData, check_counts
 from holdfast.cli.options import MeasureOptions, parse_amounts

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from holdfast._machine.progress import ProgressOption, describe_seconds
+from holdfast._machine.work import ProgressOption, describe_seconds
 from holdfast.tables.errors import show_name
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast._machine.progress import Progress
+from holdfast._machine.work import Progress
 from holdfast.cli.console import Console, IncompleteResult, InputError, input_errors
 from holdfast.cli.inputs import check_counts, check_method, read_dataset
 from holdfast.cli.options import (

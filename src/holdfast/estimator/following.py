@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast._machine.jit import unwrap_interrupts
-from holdfast._machine.parallel import lock_of
+from holdfast._machine.work import lock_of
 from holdfast.centers.medoids import METRICS
 from holdfast.estimator.checking import refuse_sparse
 from holdfast.hierarchy import Hierarchy

@@ -19,8 +19,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast._machine.jit import unwrap_interrupts
-from holdfast._machine.parallel import lock_of
-from holdfast._machine.progress import Listener
+from holdfast._machine.work import Listener, lock_of
 from holdfast.centers.medoids import METRICS
 from holdfast.estimator.explaining import ExplainedModel
 from holdfast.estimator.following import FollowedModel

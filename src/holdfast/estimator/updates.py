@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from holdfast._machine.hash import seed_from
-from holdfast._machine.parallel import lock_of
+from holdfast._machine.work import lock_of
 from holdfast.estimator.checking import CheckedRows, refuse_sparse
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.parallel import share_parts
+from holdfast._machine.work import share_parts
 from holdfast.centers._distance_kernels import nearest_leaves
 from holdfast.centers.keyed_table import Table
 from holdfast.follow.ideas import Ideas, split_leaf

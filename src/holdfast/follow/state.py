@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import share_parts
+from holdfast._machine.work import share_parts
 from holdfast.centers._sample_kernels import to_directions
 from holdfast.centers.choose import ancestors_among
 from holdfast.follow._kernels import count_flow, count_weight, measure_paths, sum_leaves

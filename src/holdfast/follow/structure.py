@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.parallel import share_parts
+from holdfast._machine.work import share_parts
 from holdfast.follow._kernels import choose_leaves
 from holdfast.follow.ideas import Idea, Ideas, kept_by, split_leaf
 from holdfast.follow.state import (

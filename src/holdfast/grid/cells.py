@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import cut_rows, share_parts, share_rows
+from holdfast._machine.work import cut_rows, share_parts, share_rows
 from holdfast.grid._kernels import (
     content_keys,
     count_merged,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import combine_arrays, portable_exp, purpose_key, uniform
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import share_rows
+from holdfast._machine.work import share_rows
 from holdfast.grid._kernels import column_bounds, shifted_words
 
 DEPTH = 63

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import share_parts
+from holdfast._machine.work import share_parts
 from holdfast.centers import CenterSequence
 from holdfast.centers._distance_kernels import (
     COSINE,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from holdfast._machine.jit import read_only, unwrap_interrupts
-from holdfast._machine.parallel import lock_of, share_rows
+from holdfast._machine.work import lock_of, share_rows
 from holdfast.centers import CenterSequence
 from holdfast.centers.choose import ancestors_among
 from holdfast.centers.keyed_table import as_csr

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from holdfast._machine.progress import Progress, ProgressOption
+from holdfast._machine.work import Progress, ProgressOption
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.explain import label_level

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._machine.progress import ProgressOption
+from holdfast._machine.work import ProgressOption
 from holdfast.report.inputs import Inputs
 from holdfast.report.page import format_fraction, list_numbers, round_number
 from holdfast.report.verdict import CLEAR_SEPARATION, find_most_separated

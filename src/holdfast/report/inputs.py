@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from holdfast._machine.hash import keyed_sample, seed_from
-from holdfast._machine.progress import ProgressOption
+from holdfast._machine.work import ProgressOption
 from holdfast.clusterers import METHODS, Clusterer, as_clusterer
 from holdfast.clusterers.adapt import check_rows
 from holdfast.estimator import HierarchicalKMedian

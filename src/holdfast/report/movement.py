@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.progress import Progress, ProgressOption
+from holdfast._machine.work import Progress, ProgressOption
 from holdfast.hierarchy import Hierarchy
 from holdfast.report.inputs import HOLDFAST_METHODS, ComparedMethod, Inputs
 from holdfast.report.page import list_numbers, round_number

@@ -16,7 +16,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances, silhouette_samples
 
 from holdfast._machine.hash import keyed_sample
-from holdfast._machine.progress import ProgressOption
+from holdfast._machine.work import ProgressOption
 from holdfast.clusterers.adapt import Rows as AnyRows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy

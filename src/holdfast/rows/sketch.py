@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import share_rows
+from holdfast._machine.work import share_rows
 from holdfast.grid._kernels import content_keys
 from holdfast.grid.cells import row_keys, z_order
 from holdfast.rows._kernels import find_rows, group_rows, merge_rows, order_ties, scan_rows

@@ -13,7 +13,7 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast._machine.hash import seed_from
-from holdfast._machine.progress import Progress, ProgressOption
+from holdfast._machine.work import Progress, ProgressOption
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy.cost import distances_between
 from holdfast.parameters import check_integer

@@ -33,7 +33,7 @@ from joblib import hash as joblib_hash
 from threadpoolctl import threadpool_limits
 
 from holdfast._machine.files import write_whole
-from holdfast._machine.parallel import results_of
+from holdfast._machine.work import results_of
 from holdfast.stability.plan import Plan, Unit
 from holdfast.stability.trials import Block, Failure, Job, empty_block, run_block
 

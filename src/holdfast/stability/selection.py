@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from holdfast._machine.hash import seed_from
-from holdfast._machine.progress import Progress, ProgressOption
+from holdfast._machine.work import Progress, ProgressOption
 from holdfast.clusterers.adapt import check_rows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.parameters import check_integer

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast._machine.progress import Progress, ProgressOption
+from holdfast._machine.work import Progress, ProgressOption
 from holdfast.clusterers.adapt import KMedianClusterer, Rows, as_clusterer, hold_stages, is_pairwise
 from holdfast.hierarchy.cost import k_median_cost
 from holdfast.stability.measures import check_measure, mean_present

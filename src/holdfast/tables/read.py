@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from holdfast._machine.files import read_pipe
-from holdfast._machine.progress import Progress, ProgressOption
+from holdfast._machine.work import Progress, ProgressOption
 from holdfast.tables.binary import check_names, read_binary, stream_binary
 from holdfast.tables.errors import (
     MissingFile,

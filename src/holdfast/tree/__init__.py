@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import purpose_key
 from holdfast._machine.jit import read_only
-from holdfast._machine.parallel import cut_rows, share_parts
+from holdfast._machine.work import cut_rows, share_parts
 from holdfast.grid import Cells, Grid
 from holdfast.grid.place import DEPTH
 from holdfast.tree._kernels import branch_keys, link_ranges, link_roots, list_closing
