@@ -10,6 +10,7 @@ data set. Nothing is drawn from a shared stream: every seed and generator is key
 seed, a purpose and a trial, so a trial depends neither on the order of trials nor on the others.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -53,12 +54,10 @@ class Perturbation(Protocol):
     @property
     def name(self) -> str:
         """Label in results, and key of the random draws."""
-        ...
 
     @property
     def held_back(self) -> float:
         """Fraction of the rows, below 1, that the first fit does not see; 0 for none."""
-        ...
 
     def perturb(self, X: Rows, spare: Rows, rng: np.random.Generator) -> Perturbed:
         """Change `X`, with draws from `rng` only; `spare` has the rows held back.
@@ -69,7 +68,6 @@ class Perturbation(Protocol):
         kept : ndarray of shape (n_after,), dtype int64
             The index in `X` of each row, or -1.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -298,8 +296,7 @@ class Plan:
     @property
     def n_self_sets(self) -> int:
         """Number of sets of outputs of the unperturbed rows, for the self-distance."""
-        sets = min(max(self.n_trials, 2), _MOST_SELF_SETS)
-        return 0 if self.coupling == "same_seed" else sets
+        return 0 if self.coupling == "same_seed" else min(max(self.n_trials, 2), _MOST_SELF_SETS)
 
     def seeds_of(self, what: str, number: int) -> tuple[int, ...]:
         """Seeds of a trial ("output") or of a set for the self-distance ("self").
@@ -350,16 +347,15 @@ def build_plan(
     if coupling not in _COUPLINGS:
         raise ValueError(f"coupling must be one of {', '.join(_COUPLINGS)}; got {coupling!r}.")
     check_integer("repeats", repeats)
-    perturbations = _list_perturbations(delete, perturb)
-    jitters = any(isinstance(perturbation, Jitter) for perturbation in perturbations)
-    if jitters and isinstance(adapted, SelectingClusterer):
+    wanted = _list_perturbations(delete, perturb)
+    if isinstance(adapted, SelectingClusterer) and any(isinstance(p, Jitter) for p in wanted):
         raise ValueError(
             f"Jitter changes values and needs an array of numbers; got X of type "
             f"{type(X).__name__}{' with distances' if adapted.pairwise else ''}. Use delete, Add, "
             "Replace or Bootstrap."
         )
     seed = seed_from(random_state)
-    bases, changes = _assign_bases(rows, perturbations, ks, seed)
+    bases, changes = _assign_bases(rows, wanted, ks, seed)
     exhaustive = isinstance(trials, str) and trials == "all"
     if not exhaustive:
         check_integer("trials", trials, ', or "all"')
@@ -432,10 +428,9 @@ def _list_perturbations(delete: Any, perturb: Any) -> list[Perturbation]:
     found += [_as_perturbation(p) for p in ([] if perturb is None else _as_list(perturb))]
     if not found:
         raise ValueError("no change to measure; pass delete, perturb, or both.")
-    names = [p.name for p in found]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ValueError(f"each change must occur once; got {twice[0]!r} twice.")
+    name, times = Counter(p.name for p in found).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"each change must occur once; got {name!r} twice.")
     return found
 
 
