@@ -114,8 +114,7 @@ GROUP = Group("chunks", "larger than memory: 100 clusters from Parquet", plan, l
 def measure_stages(path: Path, labels: Path) -> dict[str, float]:
     """Time the two passes and the tree between them, after a warm-up."""
     from holdfast import HierarchicalKMedian, fit_chunks, predict_chunks
-    from holdfast.chunks import write_labels
-    from holdfast.tables.chunks import open_source
+    from holdfast.chunks import open_source, write_labels
 
     few = normal(np.random.default_rng(0), (20_000, 3))
     warm = fit_chunks(HierarchicalKMedian(CLUSTERS, method="tree"), [few], max_cells=1000)

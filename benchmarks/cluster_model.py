@@ -128,9 +128,8 @@ def extrapolate(
 
 def play_role(role: str, sketches: list[Any]) -> None:
     from holdfast import HierarchicalKMedian
-    from holdfast.chunks import fit_sketch
+    from holdfast.chunks import Chunk, fit_sketch
     from holdfast.distributed import PartSketch, merge_parts
-    from holdfast.tables.chunks import Chunk
 
     if role == "worker":
         like = Chunk("", None, ("float64",), np.empty((1, sketches[0].n_features)))

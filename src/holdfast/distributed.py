@@ -17,11 +17,19 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast._machine.hash import seed_from
-from holdfast.chunks import build_cap, fit_sketch, sketch_source
+from holdfast.chunks import (
+    CHUNK_ROWS,
+    Chunk,
+    Source,
+    build_cap,
+    check_finite,
+    check_like,
+    fit_sketch,
+    sketch_source,
+)
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy.model import Locator
 from holdfast.rows.capped import MAX_CELLS, Cap, CappedSketch
-from holdfast.tables.chunks import CHUNK_ROWS, Chunk, Source, check_finite, check_like
 
 try:
     import dask.array as da

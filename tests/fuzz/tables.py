@@ -12,7 +12,7 @@ from fuzz.files import EDITS, SCRATCH, Edit
 from fuzz.target import Target
 from hypothesis import strategies as st
 
-from holdfast.tables.chunks import open_source
+from holdfast.chunks import open_source
 from holdfast.tables.errors import TableError
 from holdfast.tables.read import TextFormat, read_table
 

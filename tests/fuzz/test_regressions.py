@@ -10,8 +10,8 @@ from models import build_model
 from storage.forge import change
 
 from holdfast import HierarchicalKMedian, load
+from holdfast.chunks import open_source
 from holdfast.storage.archive import DamagedFile
-from holdfast.tables.chunks import open_source
 from holdfast.tables.errors import TableError
 from holdfast.tables.read import read_table
 

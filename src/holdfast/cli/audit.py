@@ -243,7 +243,7 @@ def _read(
         distances = read_distances(data, read, column, console)
         chosen = choose_rows(distances, asked.most, seed, console)
         return Measured(distances[chosen][:, chosen], distances.shape[0])
-    from holdfast.tables.preparer import prepare_again
+    from holdfast.clusterers.adapt import prepare_again
 
     dataset = read_dataset(data, read, column, console)
     chosen = choose_rows(dataset.rows, asked.most, seed, console)

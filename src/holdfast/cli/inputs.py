@@ -263,7 +263,7 @@ def read_raw(
 
 def _to_frame(table: Any, column: ColumnOptions) -> RawData:
     from holdfast.tables.columns import choose_candidates, find_names, take_ids
-    from holdfast.tables.encode import to_doubles
+    from holdfast.tables.preparation import to_doubles
 
     choice = find_names(table, column.choice())
     names = list(choose_candidates(table, choice))
@@ -284,8 +284,8 @@ def _to_frame(table: Any, column: ColumnOptions) -> RawData:
 
 
 def _to_texts(table: Any, name: str) -> RawData:
-    from holdfast.tables.encode import to_texts
     from holdfast.tables.errors import count, list_names, show_name
+    from holdfast.tables.preparation import to_texts
 
     shown = {show_name(column): column for column in table.data.column_names}
     found = shown.get(show_name(name))

@@ -24,7 +24,10 @@ from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
 from holdfast.parameters import check_distances
 from holdfast.rows.ids import identify_rows
-from holdfast.tables.preparation import restore_prepared, scale_of_rows
+from holdfast.tables.columns import ColumnChoice, restore_prepared, scale_of_rows
+from holdfast.tables.dataset import Dataset, find_preparation, prepare_like
+from holdfast.tables.preparation import Missing
+from holdfast.tables.read import DataTable
 
 _PLAIN = (str, int, float, bool, type(None))
 
@@ -317,22 +320,10 @@ def _parameter_names(kind: type[BaseEstimator]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class SelectingClusterer:
-    """A clusterer whose rows are given by their numbers.
-
-    Attributes
-    ----------
-    clusterer : Clusterer
-    data : object
-        Anything that can be indexed by rows: a table, a sparse matrix, a list, or a matrix of
-        distances.
-    pairwise : bool
-        Whether `data` is a matrix of distances, whose rows and columns are selected together.
-    """
+class _Around:
+    """What is known of a clusterer stays known when it gets its rows in another way."""
 
     clusterer: Clusterer
-    data: Any
-    pairwise: bool = False
 
     @property
     def name(self) -> str:
@@ -349,6 +340,24 @@ class SelectingClusterer:
         """Whether one fit serves every k."""
         return self.clusterer.hierarchical
 
+
+@dataclass(frozen=True, eq=False)
+class SelectingClusterer(_Around):
+    """A clusterer whose rows are given by their numbers.
+
+    Attributes
+    ----------
+    clusterer : Clusterer
+    data : object
+        Anything that can be indexed by rows: a table, a sparse matrix, a list, or a matrix of
+        distances.
+    pairwise : bool
+        Whether `data` is a matrix of distances, whose rows and columns are selected together.
+    """
+
+    data: Any
+    pairwise: bool = False
+
     def fit(self, X: Rows, seed: int) -> Cuttable:
         """Cluster the rows with the numbers in the only column of `X`."""
         numbers = np.asarray(X)[:, 0].astype(np.int64)
@@ -359,6 +368,64 @@ class SelectingClusterer:
                 return self.clusterer.fit(distances, seed, keyed_by)
             return self.clusterer.fit(distances, seed)
         return self.clusterer.fit(_safe_indexing(self.data, numbers), seed)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparingClusterer(_Around):
+    """A clusterer that prepares the rows of a table again in every fit: scales, levels and fills.
+
+    Attributes
+    ----------
+    clusterer : Clusterer
+    table : DataTable
+        Rows are given by their numbers in it.
+    choice : ColumnChoice
+    missing : {"error", "drop", "median", "indicate"}
+    scale : {"core", "steps", "range"} or None
+    """
+
+    table: DataTable
+    choice: ColumnChoice
+    missing: Missing
+    scale: str | None
+    _last: dict[bytes, Rows] = field(default_factory=dict, compare=False)
+
+    def fit(self, X: Rows, seed: int) -> Any:
+        """Prepare the rows with the numbers in the only column of `X`, and cluster them."""
+        return self.clusterer.fit(self.prepare(X[:, 0]), seed)
+
+    def prepare(self, numbers: NDArray[np.integer]) -> Rows:
+        """Prepare some rows; the last ones are remembered, since several seeds fit them."""
+        key = numbers.tobytes()
+        if key not in self._last:
+            part = replace(self.table, data=self.table.data.take(numbers))
+            found, _ = find_preparation(
+                lambda names: iter([part]), self.choice, missing=self.missing, scale=self.scale
+            )
+            self._last.clear()
+            self._last[key] = prepare_like(part, found, at_fit=True).rows
+        return self._last[key]
+
+
+def prepare_again(
+    dataset: Dataset, rows: NDArray[np.int64], clusterer: Any, scale: str | None
+) -> PreparingClusterer:
+    """Return a clusterer that prepares the used rows with these numbers in every fit.
+
+    The choice of columns and their kinds stays; scales, levels, fills and marks are found again.
+    """
+    sources, names = dataset.preparation.sources, {}
+    for kind in ("category", "date"):
+        names[kind] = tuple(source.name for source in sources if source.kind == kind)
+    choice = ColumnChoice(
+        categories=names["category"],
+        dates=names["date"],
+        logs=tuple(source.name for source in sources if source.log),
+        cycles=next((source.cycles for source in sources if source.cycles), ()),
+    )
+    data = dataset.table.data.select([source.name for source in sources])
+    table = replace(dataset.table, data=data.take(np.flatnonzero(dataset.used)[rows]))
+    return PreparingClusterer(clusterer, table, choice, dataset.preparation.missing, scale)
 
 
 def as_selectable(clusterer: Clusterer, X: Any, pairwise: bool | None) -> tuple[Clusterer, Rows]:

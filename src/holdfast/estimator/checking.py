@@ -12,7 +12,8 @@ from sklearn.utils.validation import validate_data
 from holdfast.centers.keyed_table import as_csr
 from holdfast.parameters import check_column_scale, check_distances
 from holdfast.storage.model import TableRecord
-from holdfast.tables.preparation import Preparation, scale_of_rows
+from holdfast.tables.columns import scale_of_rows
+from holdfast.tables.preparation import Preparation
 
 __all__ = ["CheckedRows", "refuse_sparse"]
 

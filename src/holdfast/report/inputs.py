@@ -18,7 +18,7 @@ from holdfast.hierarchy.explain import Category, group_columns
 from holdfast.hierarchy.rules import Column
 from holdfast.parameters import check_integer
 from holdfast.stability.plan import Delete
-from holdfast.tables.preparation import scale_of_rows
+from holdfast.tables.columns import scale_of_rows
 
 __all__ = ["DEFAULT_METHODS", "SAMPLE_ROWS", "ComparedMethod", "Inputs", "check_inputs"]
 

@@ -1,6 +1,7 @@
-"""Which columns of a table are used and what for; ids and weights."""
+"""Which columns of a table are used and what for; what rows carry along: ids, weights, scales."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -8,28 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.tables.encode import find_kind, to_doubles
 from holdfast.tables.errors import (
     TableError,
     count,
     list_names,
     show_name,
 )
+from holdfast.tables.preparation import find_kind, to_doubles
 from holdfast.tables.read import DataTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "ColumnChoice",
-    "DistinctIds",
-    "choose_candidates",
-    "describe_text",
-    "find_names",
-    "find_rounded",
-    "take_ids",
-    "take_weight",
-]
 
 _EXACT_INTEGERS = 1 << 53
 _CURRENCY = r"(?:[$€£¥₹%]|USD|EUR|GBP|CHF|JPY)"
@@ -247,3 +238,57 @@ def take_weight(table: DataTable, name: str | None) -> NDArray[np.float64] | Non
             f"{table.first_row + wrong.argmax()} (from 0) has {weight[wrong.argmax()]}."
         )
     return weight
+
+
+class PreparedRows(np.ndarray):
+    """Rows that remember what their columns were divided by, and who they are.
+
+    They are arrays in every respect. Clusterers of holdfast read `column_scale`, so that random numbers
+    do not depend on it, and `ids`. Parts of the rows keep the scales but not the ids; arrays with other
+    columns have neither.
+    """
+
+    column_scale: tuple[float, ...] | None
+    ids: Any
+
+    def __array_finalize__(self, source: Any) -> None:
+        """Keep the scales of rows with the same columns."""
+        scale = getattr(source, "column_scale", None)
+        same = scale is not None and self.ndim == 2 and self.shape[1] == len(scale)
+        self.column_scale, self.ids = scale if same else None, None
+
+    def __reduce__(self) -> Any:
+        """Pickle both too, as caches of pipelines do."""
+        return restore_prepared, (np.asarray(self), self.column_scale, self.ids)
+
+
+def restore_prepared(
+    rows: NDArray[np.float64], scale: tuple[float, ...] | None, ids: Any = None
+) -> PreparedRows:
+    """Attach scales and ids to rows, without a copy."""
+    found = rows.view(PreparedRows)
+    found.column_scale, found.ids = scale, ids
+    return found
+
+
+def label_frame(frame: Any, scale: tuple[float, ...] | None, ids: Any) -> None:
+    """Attach scales and ids to a frame of rows: as pandas does it, or else as attributes.
+
+    A frame of polars that was made from this one has neither.
+    """
+    if hasattr(frame, "attrs"):
+        frame.attrs["column_scale"] = scale
+        if ids is not None:
+            frame.index = ids
+    else:
+        frame.column_scale, frame.ids = scale, ids
+
+
+def scale_of_rows(X: Any) -> tuple[float, ...] | None:
+    """Return what the columns of rows were divided by, if a preparation has said so."""
+    attributes = getattr(X, "attrs", None)  # pandas
+    if isinstance(attributes, Mapping):
+        scale = attributes.get("column_scale")
+    else:
+        scale = vars(X).get("column_scale") if hasattr(X, "__dict__") else None
+    return scale if isinstance(scale, tuple) and len(scale) == X.shape[1] else None

@@ -14,10 +14,10 @@ from holdfast.tables.columns import (
     describe_text,
     find_names,
     find_rounded,
+    restore_prepared,
     take_ids,
     take_weight,
 )
-from holdfast.tables.encode import encode, find_kind, to_doubles
 from holdfast.tables.errors import (
     Notify,
     TableError,
@@ -27,7 +27,14 @@ from holdfast.tables.errors import (
     list_names,
     show_name,
 )
-from holdfast.tables.preparation import Input, Missing, Preparation
+from holdfast.tables.preparation import (
+    Input,
+    Missing,
+    Preparation,
+    encode,
+    find_kind,
+    to_doubles,
+)
 from holdfast.tables.read import DataTable
 from holdfast.tables.summary import Treatment, count_columns, settle
 
@@ -257,7 +264,7 @@ def prepare_like(
     values = encode(table, preparation)
     if not used.all():
         values = values[used]
-    rows = preparation.apply(values)
+    rows = restore_prepared(preparation.apply(values), preparation.scale)
     if not np.isfinite(rows).all():
         raise TableError(f"{table.source} has values too large for the scales of the model.")
     weight = take_weight(table, weights)

@@ -1,6 +1,5 @@
-"""Mixed tables in Python: a transformer and a clusterer with the preparation of the command line."""
+"""Mixed tables in Python: a transformer with the preparation of the command line."""
 
-from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, Self
 
@@ -10,13 +9,17 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.tables.columns import ColumnChoice, DistinctIds, take_ids
-from holdfast.tables.dataset import IN_PYTHON, Dataset, find_preparation, prepare_like
+from holdfast.tables.columns import (
+    ColumnChoice,
+    DistinctIds,
+    label_frame,
+    restore_prepared,
+    take_ids,
+)
+from holdfast.tables.dataset import IN_PYTHON, find_preparation, prepare_like
 from holdfast.tables.errors import TableError, show_name
-from holdfast.tables.preparation import Missing, Preparation, label_frame, restore_prepared
+from holdfast.tables.preparation import Preparation
 from holdfast.tables.read import DataTable
-
-__all__ = ["PreparingClusterer", "TablePreparer", "prepare_again", "prepare_frame", "to_table"]
 
 
 class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -270,78 +273,3 @@ def _is_missing(value: Any) -> bool:
 def prepare_frame(X: Any, preparation: Preparation) -> NDArray[np.float64]:
     """Values of the prepared columns of a frame, before they are filled and scaled."""
     return prepare_like(to_table(X), preparation, by_name=True).values
-
-
-@dataclass(frozen=True, eq=False)
-class PreparingClusterer:
-    """A clusterer that prepares the rows of a table again in every fit: scales, levels and fills.
-
-    Attributes
-    ----------
-    clusterer : Clusterer
-        Of `holdfast.clusterers`.
-    table : DataTable
-        Rows are given by their numbers in it.
-    choice : ColumnChoice
-    missing : {"error", "drop", "median", "indicate"}
-    scale : {"core", "steps", "range"} or None
-    """
-
-    clusterer: Any
-    table: DataTable
-    choice: ColumnChoice
-    missing: Missing
-    scale: str | None
-    _last: dict[bytes, NDArray[np.float64]] = field(default_factory=dict, compare=False)
-
-    @property
-    def name(self) -> str:
-        """Name in tables and figures."""
-        return str(self.clusterer.name)
-
-    @property
-    def randomized(self) -> bool:
-        """Whether the seed matters."""
-        return bool(self.clusterer.randomized)
-
-    @property
-    def hierarchical(self) -> bool:
-        """Whether one fit serves every k."""
-        return bool(self.clusterer.hierarchical)
-
-    def fit(self, X: NDArray[Any], seed: int) -> Any:
-        """Prepare the rows with the numbers in the only column of `X`, and cluster them."""
-        return self.clusterer.fit(self.prepare(X[:, 0]), seed)
-
-    def prepare(self, numbers: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Prepare some rows; the last ones are remembered, since several seeds fit them."""
-        key = numbers.tobytes()
-        if key not in self._last:
-            part = replace(self.table, data=self.table.data.take(numbers))
-            found, _ = find_preparation(
-                lambda names: iter([part]), self.choice, missing=self.missing, scale=self.scale
-            )
-            self._last.clear()
-            self._last[key] = prepare_like(part, found, at_fit=True).rows
-        return self._last[key]
-
-
-def prepare_again(
-    dataset: Dataset, rows: NDArray[np.int64], clusterer: Any, scale: str | None
-) -> PreparingClusterer:
-    """Return a clusterer that prepares the used rows with these numbers in every fit.
-
-    The choice of columns and their kinds stays; scales, levels, fills and marks are found again.
-    """
-    sources, names = dataset.preparation.sources, {}
-    for kind in ("category", "date"):
-        names[kind] = tuple(source.name for source in sources if source.kind == kind)
-    choice = ColumnChoice(
-        categories=names["category"],
-        dates=names["date"],
-        logs=tuple(source.name for source in sources if source.log),
-        cycles=next((source.cycles for source in sources if source.cycles), ()),
-    )
-    data = dataset.table.data.select([source.name for source in sources])
-    table = replace(dataset.table, data=data.take(np.flatnonzero(dataset.used)[rows]))
-    return PreparingClusterer(clusterer, table, choice, dataset.preparation.missing, scale)

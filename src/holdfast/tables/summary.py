@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from holdfast._machine.hash import combine_arrays
 from holdfast.tables.columns import ColumnChoice, describe_text
-from holdfast.tables.encode import encode, find_kind, to_texts
 from holdfast.tables.errors import TableError, count, show_name, show_number
-from holdfast.tables.preparation import Input, Missing, Preparation
+from holdfast.tables.preparation import Input, Missing, Preparation, encode, find_kind, to_texts
 from holdfast.tables.read import DataTable
 
 if TYPE_CHECKING:
