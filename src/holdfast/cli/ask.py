@@ -51,20 +51,14 @@ def explain(
     cluster in the units of the table. A cluster has up to three rules. The model must hold its rows.
     """
     console = Console("explain", display)
-    fitted = load_model(model)
+    fitted = load_model(model, rows_for="explained")
     k = table_of(fitted).cuts[0] if clusters is None else _one_count(clusters)
     check_cuts(fitted, (k,), model)
-    try:
+    with input_errors():
         if row is not None:
             _show_row(console, fitted, row, k)
             return
         explanation = fitted.explain(k)
-    except ValueError as error:
-        if "without its rows" not in str(error):
-            raise InputError(str(error)) from None
-        raise InputError(
-            f"{model} was saved without its rows (--no-rows), which explain needs. Fit again."
-        ) from None
     if display.json:
         console.show_json({"n_clusters": k, "rules": explanation.records()})
         return

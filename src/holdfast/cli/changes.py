@@ -95,7 +95,7 @@ def update(
         "removed": 0 if removed is None else len(removed.rows),
         "model": written,
     }
-    show_differences(console, record, differences)
+    _show_differences(console, record, differences)
 
 
 def _apply(
@@ -169,7 +169,7 @@ def diff(
     """
     console = Console("diff", display)
     asked = None if clusters is None else parse_counts(clusters)
-    models = [load_model(path) for path in (before, after)]
+    models = [load_model(path, rows_for="compared") for path in (before, after)]
     cuts = [table_of(model).cuts for model in models]
     ks = asked or tuple(k for k in cuts[0] if k in cuts[1])
     if not ks:
@@ -180,7 +180,7 @@ def diff(
         check_cuts(model, ks, path)
     with console.progress("comparing") as progress:
         differences = compare_models(models[0], models[1], ks, progress)
-    show_differences(console, {}, differences)
+    _show_differences(console, {}, differences)
 
 
 def compare_models(
@@ -225,15 +225,9 @@ def _find_rows(model: "HierarchicalKMedian") -> _Side:
     """Take distinct rows as keys."""
     import numpy as np
 
-    try:
-        rows, weight = model.rows_, model.row_weights_
-    except ValueError:
-        raise InputError(
-            "a model without its rows cannot be compared. Fit it again without --no-rows."
-        ) from None
-    distinct, index = np.unique(rows, axis=0, return_inverse=True)
-    total = np.bincount(index.ravel(), weights=weight).astype(np.float64)
-    return _Side(distinct, total, rows, by_id=False)
+    distinct, index = np.unique(model.rows_, axis=0, return_inverse=True)
+    total = np.bincount(index.ravel(), weights=model.row_weights_).astype(np.float64)
+    return _Side(distinct, total, model.rows_, by_id=False)
 
 
 def _rows_by_id(before: "HierarchicalKMedian", after: "HierarchicalKMedian") -> list[_Side]:
@@ -345,7 +339,7 @@ def _was(number: float) -> str:
     return "was" if number == 1 else "were"
 
 
-def show_differences(
+def _show_differences(
     console: Console, record: dict[str, Any], differences: dict[int, "CutDifference"]
 ) -> None:
     """Print words and a table, or JSON."""
