@@ -1,16 +1,19 @@
-"""Why rows are where they are: the questions that need the rows of a model."""
+"""Why rows are where they are: the questions that need the rows of a model; results on first use."""
 
 from __future__ import annotations  # short names in help()
 
+from functools import cached_property, partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from holdfast._machine.work import lock_of
 from holdfast.estimator.checking import refuse_sparse
+from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.explain import Explanation, RowExplanation, explain_clusters, explain_row
 from holdfast.hierarchy.rules import Column
 from holdfast.parameters import check_integer
@@ -22,7 +25,69 @@ if TYPE_CHECKING:
 
     from holdfast.tables.preparer import TablePreparer
 
-__all__ = ["ExplainedModel", "columns_of"]
+
+T = TypeVar("T")
+
+RESULTS = ("hierarchy_", "labels_", "center_indices_", "cluster_centers_", "reach_")
+"""The attributes that are computed from the rows."""
+
+FOLLOWED = (
+    *("reach_", "held_", "moves_", "events_", "follow_"),
+    *("_ids", "_left", "_bound", "_least", "_named"),
+)
+"""The attributes that belong to the rows of one fit."""
+
+
+class computed(cached_property[T]):
+    """A result that is computed on first use, from rows that no other thread changes meanwhile."""
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Any:
+        """Compute the result, or wait until another thread has."""
+        if instance is None:
+            return self
+        with lock_of(instance):
+            return super().__get__(instance, owner)
+
+
+class BoundHierarchy(computed[Hierarchy]):
+    """The hierarchy of a model, which knows the rows of the model when it is read from it.
+
+    It gets a copy of the attributes, not the model, so the two do not refer to each other in a circle.
+    """
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> Hierarchy: ...
+
+    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Any:
+        """Return the hierarchy, after it has been told who knows its rows."""
+        if instance is None:
+            return self
+        found = vars(instance).get("hierarchy_")
+        found = super().__get__(instance, owner) if found is None else found
+        left_out = {*RESULTS, *FOLLOWED} - {"_ids"}
+        state = {name: value for name, value in vars(instance).items() if name not in left_out}
+        found.bind(partial(_restore, type(instance), state))
+        return found
+
+    def __set__(self, instance: object, value: Hierarchy) -> None:
+        """Store a hierarchy."""
+        vars(instance)["hierarchy_"] = value
+
+
+def _restore(kind: type[Any], state: dict[str, Any], hierarchy: Hierarchy) -> Any:
+    """Return a model of a hierarchy, with the rows it had when the hierarchy was read from it."""
+    model = object.__new__(kind)
+    vars(model).update(state, hierarchy_=hierarchy)
+    return model
 
 
 class ExplainedModel:

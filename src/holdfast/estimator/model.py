@@ -21,13 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast._machine.jit import unwrap_interrupts
 from holdfast._machine.work import Listener, lock_of
 from holdfast.centers.medoids import METRICS
-from holdfast.estimator.explaining import ExplainedModel
+from holdfast.estimator.explaining import FOLLOWED, ExplainedModel, computed
 from holdfast.estimator.following import FollowedModel
 from holdfast.estimator.updates import (
-    FOLLOWED,
     ChangingRows,
     SparseRows,
-    computed,
     held_from_record,
     recipe_of,
     record_of_held,

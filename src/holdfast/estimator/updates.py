@@ -3,8 +3,7 @@
 from __future__ import annotations  # short names in help()
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, NoReturn, Protocol, Self, TypeVar, overload
+from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from holdfast._machine.hash import seed_from
 from holdfast._machine.work import lock_of
 from holdfast.estimator.checking import CheckedRows, refuse_sparse
+from holdfast.estimator.explaining import FOLLOWED, RESULTS, BoundHierarchy, computed
 from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy
 from holdfast.parameters import (
@@ -29,19 +29,6 @@ from holdfast.rows.ids import check_ids, find_ids
 from holdfast.rows.log import RowLog
 from holdfast.rows.sketch import Sketch
 from holdfast.storage.model import ModelRecord
-
-__all__ = [
-    "FOLLOWED",
-    "ChangingRows",
-    "HeldRows",
-    "SparseRows",
-    "computed",
-    "held_from_record",
-    "hold_rows",
-]
-__all__ += ["recipe_of", "record_of_held"]
-
-T = TypeVar("T")
 
 
 class HeldRows(Protocol):
@@ -62,68 +49,6 @@ class HeldRows(Protocol):
 
     def content(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the rows and the weight of each."""
-
-
-RESULTS = ("hierarchy_", "labels_", "center_indices_", "cluster_centers_", "reach_")
-"""The attributes that are computed from the rows."""
-
-FOLLOWED = (
-    *("reach_", "held_", "moves_", "events_", "follow_"),
-    *("_ids", "_left", "_bound", "_least", "_named"),
-)
-"""The attributes that belong to the rows of one fit."""
-
-
-class computed(cached_property[T]):
-    """A result that is computed on first use, from rows that no other thread changes meanwhile."""
-
-    @overload
-    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
-
-    @overload
-    def __get__(self, instance: object, owner: type[Any] | None = None) -> T: ...
-
-    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Any:
-        """Compute the result, or wait until another thread has."""
-        if instance is None:
-            return self
-        with lock_of(instance):
-            return super().__get__(instance, owner)
-
-
-class _BoundHierarchy(computed[Hierarchy]):
-    """The hierarchy of a model, which knows the rows of the model when it is read from it.
-
-    It gets a copy of the attributes, not the model, so the two do not refer to each other in a circle.
-    """
-
-    @overload
-    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
-
-    @overload
-    def __get__(self, instance: object, owner: type[Any] | None = None) -> Hierarchy: ...
-
-    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Any:
-        """Return the hierarchy, after it has been told who knows its rows."""
-        if instance is None:
-            return self
-        found = vars(instance).get("hierarchy_")
-        found = super().__get__(instance, owner) if found is None else found
-        left_out = {*RESULTS, *FOLLOWED} - {"_ids"}
-        state = {name: value for name, value in vars(instance).items() if name not in left_out}
-        found.bind(partial(_restore, type(instance), state))
-        return found
-
-    def __set__(self, instance: object, value: Hierarchy) -> None:
-        """Store a hierarchy."""
-        vars(instance)["hierarchy_"] = value
-
-
-def _restore(kind: type[Any], state: dict[str, Any], hierarchy: Hierarchy) -> Any:
-    """Return a model of a hierarchy, with the rows it had when the hierarchy was read from it."""
-    model = object.__new__(kind)
-    vars(model).update(state, hierarchy_=hierarchy)
-    return model
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +187,7 @@ class ChangingRows(CheckedRows):
         """Weight of each of `rows_`; shape (n_rows,), dtype float64."""
         return self._held_rows()[1]
 
-    @_BoundHierarchy
+    @BoundHierarchy
     def hierarchy_(self) -> Hierarchy:
         """All cuts, costs and centers."""
         rows, weight = self._held_rows()
