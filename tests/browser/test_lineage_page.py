@@ -170,4 +170,7 @@ def test_hostile_names_are_shown_as_text(browser, tmp_path):
     heads = page.run("return [...document.querySelectorAll('th.name')].map(e => e.textContent)")
     assert [head.replace("\u00ad", "") for head in heads] == EVIL[:2]
     assert json.loads(page.text("#data"))["lineage"]["labels"] == EVIL[:3]
+    for width in (1300, 390):  # long names of releases are cut
+        page.resize(width)
+        assert page.find_collisions() == []
     page.check_silent()

@@ -427,5 +427,6 @@ def test_poor_pages_are_whole(browser, tmp_path):
             ".some(a => /NaN|Infinity|undefined/.test(a.value))).map(e => e.outerHTML.slice(0, 99))"
         )
         assert broken == [], path.name
+        assert page.find_collisions() == [], path.name
         page.keep_picture(path.stem)
         page.check_silent()
