@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from holdfast import TablePreparer
 from holdfast.tables import summary as tables_summary
 from holdfast.tables.preparation import Preparation
 from holdfast.tables.summary import Distinct, core_deviation, median, step_deviation
@@ -79,6 +80,17 @@ def test_rare_values_of_a_nearly_constant_column_weigh_like_a_category():
     scales = np.array([core_deviation(nearly_constant(count)) for count in range(1, 250)])
     assert np.abs(np.diff(scales) / scales[:-1]).max() < 0.04  # one pair more changes it a little
     assert scales.min() > 0.25  # so that no value weighs more than four units
+
+
+def test_a_nearly_constant_column_is_named():
+    column = np.repeat([0.0, -1.0, 1.0], [998, 1, 1])
+    preparer = TablePreparer().fit(np.column_stack((column, np.arange(1000.0) ** 2)))
+    (rare, other) = (treatment.how for treatment in preparer.treatments_)
+    assert rare.endswith("; nearly constant, so rare values weigh about as much as a category")
+    assert "nearly" not in other
+    scale = preparer.preparation_.scale[0]
+    assert scale == core_deviation(Distinct.of(column))
+    assert 1.3 < 1.0 / scale < 1.5  # one unit weighs about sqrt(2)
 
 
 def test_other_columns_have_the_deviation_of_their_core():

@@ -338,7 +338,8 @@ def show_preparation(
     scaled = "numbers divided by a robust standard deviation" if preparation.scale else "not scaled"
     console.notice(f"{rows}{count(len(names), 'column')}: {list_columns(names)}; {scaled}.")
     plain = ("number", "-")
-    if all(t.kind in plain and "tails" not in t.how for t in treatments) or console.display.quiet:
+    told = any(t.kind not in plain or "tails" in t.how or "nearly" in t.how for t in treatments)
+    if not told or console.display.quiet:
         return
     shown = treatments[:_MOST_TREATMENTS]
     lines = [[show_name(t.name) or "(no name)", t.kind, t.how] for t in shown]

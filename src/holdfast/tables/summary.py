@@ -409,6 +409,8 @@ def _settle_number(
     core = core_deviation(numbers)
     unit = step_deviation(numbers) if scale == "steps" else core
     how = f"divided by {show_number(unit)}"
+    if core > core_deviation(numbers, floor=False):
+        how += "; nearly constant, so rare values weigh about as much as a category"
     if source.kind == "number" and core_deviation(numbers, weight=1.0) > _HEAVY * core:
         how += (
             f"; heavy tails: try --transform 'log:{source.name}'" if low >= 0.0 else "; heavy tails"
