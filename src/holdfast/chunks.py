@@ -9,7 +9,6 @@ from __future__ import annotations  # short names in help()
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast._machine.hash import seed_from
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.estimator.updates import hold_rows
-from holdfast.parameters import check_choices
+from holdfast.hierarchy.model import Locator
+from holdfast.parameters import check_choices, check_integer
 from holdfast.rows.capped import MAX_CELLS, Cap, CappedSketch
 from holdfast.rows.log import RowLog
 from holdfast.rows.sketch import Sketch, whole_weights
@@ -29,8 +29,7 @@ from holdfast.tables.errors import TableError, TextError
 from holdfast.tables.read import PART_ROWS, read_parts
 from holdfast.tables.write import STREAM_ENDINGS, write_parts
 
-CHUNK_ROWS = PART_ROWS
-"""Rows that are read and worked on at a time; never changes a result."""
+CHUNK_ROWS = PART_ROWS  # read and worked on at a time; never changes a result
 
 
 @dataclass(frozen=True)
@@ -346,8 +345,7 @@ def predict_chunks(
 
 def build_cap(seed: int, max_cells: int) -> Cap:
     """Check the cap of sketches."""
-    if not isinstance(max_cells, Integral) or isinstance(max_cells, bool) or max_cells < 1:
-        raise ValueError(f"max_cells must be an integer of at least 1; got {max_cells!r}.")
+    check_integer("max_cells", max_cells)
     return Cap(int(max_cells), seed)
 
 
@@ -395,21 +393,27 @@ def fit_sketch(
 
 
 def _label_source(estimator: HierarchicalKMedian, source: Source) -> Iterator[NDArray[np.int32]]:
-    # Only the centers of this cut: a few kilobytes to search instead of the whole hierarchy.
-    k = estimator.cluster_centers_.shape[0]
+    known = locate_clusters(estimator)
+    return (label_chunk(chunk, *known) for chunk in source)
+
+
+def locate_clusters(estimator: HierarchicalKMedian) -> tuple[Locator, tuple[str, ...] | None]:
+    """Return what finds the clusters of this cut, without the rest of the hierarchy; and column names."""
+    k, names = estimator.cluster_centers_.shape[0], getattr(estimator, "feature_names_in_", None)
     locator = estimator.hierarchy_.down_to(k).locator.first(k)
-    names = getattr(estimator, "feature_names_in_", None)
-    for chunk in source:
-        if chunk.rows.shape[1] != estimator.n_features_in_:
-            raise ValueError(
-                f"{chunk.place}: must have {estimator.n_features_in_} columns, as the rows of the "
-                f"fit; got {chunk.rows.shape[1]}."
-            )
-        if names is not None and chunk.names is not None and tuple(names) != chunk.names:
-            raise ValueError(
-                f"{chunk.place}: must have the columns {list(names)}; got {list(chunk.names)}."
-            )
-        yield locator.finest(chunk.rows)
+    return locator, None if names is None else tuple(map(str, names))
+
+
+def label_chunk(chunk: Chunk, locator: Locator, names: tuple[str, ...] | None) -> NDArray[np.int32]:
+    """Label rows, if they have the columns of the fit."""
+    expected = got = ""
+    if chunk.rows.shape[1] != locator.n_features:
+        expected, got = f"{locator.n_features} columns", f"{chunk.rows.shape[1]}"
+    elif names is not None and chunk.names is not None and chunk.names != names:
+        expected, got = f"the columns {list(names)}", f"{list(chunk.names)}"
+    if expected:
+        raise ValueError(f"{chunk.place}: must have {expected} like the fit; got {got}.")
+    return locator.finest(chunk.rows)
 
 
 def _check_labels(path: str | os.PathLike[str], source: Source) -> None:

@@ -25,6 +25,8 @@ from holdfast.chunks import (
     check_finite,
     check_like,
     fit_sketch,
+    label_chunk,
+    locate_clusters,
     sketch_source,
 )
 from holdfast.estimator import HierarchicalKMedian
@@ -125,11 +127,8 @@ def predict(estimator: HierarchicalKMedian, X: Any, *, columns: Iterable[str] | 
     check_is_fitted(estimator)
     kind = kind_of(X)
     named = None if columns is None else tuple(columns)
-    k = estimator.cluster_centers_.shape[0]
-    centers = estimator.hierarchy_.down_to(k).locator.first(k)
+    centers, expected = locate_clusters(estimator)
     locator = delayed(centers, pure=False, traverse=False)  # once in the graph, not once per block
-    names = getattr(estimator, "feature_names_in_", None)
-    expected = None if names is None else tuple(str(name) for name in names)
     if kind == "dataframe":
         frame = X if named is None else X[list(named)]
         meta = pd.Series(np.empty(0, dtype=np.int32), name="label", index=frame._meta.index)
@@ -190,7 +189,7 @@ def _label_partition(
     expected: tuple[str, ...] | None,
 ) -> NDArray[np.int32]:
     labels = [
-        _label_chunk(chunk, locator, expected) for chunk in read_partition(place, rows, columns)
+        label_chunk(chunk, locator, expected) for chunk in read_partition(place, rows, columns)
     ]
     return np.concatenate(labels) if labels else np.empty(0, dtype=np.int32)
 
@@ -198,21 +197,6 @@ def _label_partition(
 def _label_frame(frame: Any, locator: Locator, expected: tuple[str, ...] | None) -> Any:
     labels = _label_partition("a partition", frame, None, locator, expected)
     return pd.Series(labels, name="label", index=frame.index)
-
-
-def _label_chunk(
-    chunk: Chunk, locator: Locator, expected: tuple[str, ...] | None
-) -> NDArray[np.int32]:
-    if chunk.rows.shape[1] != locator.n_features:
-        raise ValueError(
-            f"{chunk.place}: must have {locator.n_features} columns like the rows of the fit; got "
-            f"{chunk.rows.shape[1]}."
-        )
-    if expected is not None and chunk.names is not None and chunk.names != expected:
-        raise ValueError(
-            f"{chunk.place}: must have the columns {list(expected)}; got {list(chunk.names)}."
-        )
-    return locator.finest(chunk.rows)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import holdfast as library
 from holdfast import load
 from holdfast.cli import changes
 from holdfast.cli.app import run_program
+from holdfast.stability.match import LabeledRows
 
 
 @pytest.fixture
@@ -330,3 +331,12 @@ def test_update_keeps_the_names_of_a_followed_model(holdfast, people, model):
     assert max(names) >= before.hierarchy_.naming.next_name
     kept = np.isin(names, before.hierarchy_.names(5))
     assert 2 <= kept.sum() < 5
+
+
+def test_names_that_most_rows_have_left_do_not_match_clusters():
+    rows, weight = np.arange(4.0)[:, None], np.ones(4)
+    before = LabeledRows(rows, weight, np.array([0, 0, 1, 1], np.int32), rows[[0, 2]])
+    after = LabeledRows(rows, weight, np.array([1, 1, 0, 0], np.int32), rows[[2, 0]])
+    found = changes._compare([before, after], [np.array([0, 1]), np.array([0, 5])])
+    assert found.n_moved == 0.0
+    assert [(c.before, c.after) for c in found.clusters] == [(0, 5), (1, 0)]
