@@ -55,6 +55,9 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
                 assert found[method, k, delete]["standard_error"] == pytest.approx(
                     r.standard_error[c, j]
                 )
+                assert found[method, k, delete]["rand"] == pytest.approx(r.rand[c, j].mean())
+                information = found[method, k, delete]["information"]
+                assert information == pytest.approx(r.information[c, j].mean())
     labels = clusterers.ward_linkage().fit(x, 0).cut(3)
     assert found["ward", 3, "1"]["cost"] == pytest.approx(library.k_median_cost(x, labels))
     one = library.k_median_cost(x, np.zeros(60))

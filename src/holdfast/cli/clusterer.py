@@ -87,23 +87,13 @@ def measure_method(
     if asked.by_stage:
         held = _measure_movement(f"{name}, held", clusterer, found.rows, asked, how, progress).mean
     costs = mean_cost(clusterer, found.rows, n_clusters=asked.ks, seeds=result.seeds)
-    interval = result.interval()
-    return [
-        {
-            "method": name,
-            "k": k,
-            "delete": change.removeprefix("delete "),
-            "mean": float(result.mean[c, j]),
-            "standard_error": float(result.standard_error[c, j]),
-            "low": float(interval[c, j, 0]),
-            "high": float(interval[c, j, 1]),
-            "floor": float(result.floor[c]),
-            "cost": float(costs[j]),
-        }
-        | ({} if held is None else {"held": float(held[c, j])})
-        for c, change in enumerate(result.changes)
-        for j, k in enumerate(result.n_clusters)
-    ]
+    records = _describe_results(name, result)
+    for number, record in enumerate(records):
+        c, j = divmod(number, len(result.n_clusters))
+        record["cost"] = float(costs[j])
+        if held is not None:
+            record["held"] = float(held[c, j])
+    return records
 
 
 def _measure_movement(
@@ -307,13 +297,14 @@ def _in_one_line(text: str) -> str:
 
 def _describe_results(name: str, result: "SensitivityResult") -> list[dict[str, Any]]:
     """Return a record for each number of removed rows and of clusters; k is None if it was chosen."""
-    import numpy as np
+    from holdfast.stability.measures import mean_present
 
-    interval, rand = result.interval(), result.rand
-    assert rand is not None
-    assert result.information is not None
-    assert result.found is not None
-    by_cut = {"rand": rand, "information": result.information, "clusters_found": result.found}
+    interval = result.interval()
+    by_cut = {
+        "rand": result.rand,
+        "information": result.information,
+        "clusters_found": result.found,
+    }
     return [
         {
             "method": name,
@@ -324,7 +315,11 @@ def _describe_results(name: str, result: "SensitivityResult") -> list[dict[str, 
             "low": float(interval[c, j, 0]),
             "high": float(interval[c, j, 1]),
             "floor": float(result.floor[c]),
-            **{key: float(np.nanmean(values[c, j])) for key, values in by_cut.items()},
+            **{
+                key: float(mean_present(all_[c, j]))
+                for key, all_ in by_cut.items()
+                if all_ is not None
+            },
             **{f"held_{stage}": float(held.mean[c, j]) for stage, held in result.stages.items()},
         }
         for c, change in enumerate(result.changes)
