@@ -20,7 +20,7 @@ from measure import Cell
 from methods import METHODS
 from planted import CHANGES
 from report import write_report
-from series import KS, MADE, SERIES
+from series import KS, SYNTHETIC, SERIES
 from summary import format_table, read_table, tabulate
 from holdfast_paper.cells import Stored
 
@@ -30,13 +30,13 @@ for series in SERIES:
         moved, cost = {"kmeans_warm": (0.04, 9.0), "means": (0.2, 10.0)}.get(method.name, (0.3, 11.0))
         if method.follows:
             moved, cost = (0.01, 10.05) if not series.chosen_on else (0.5, 20.0)
-        made = series.group == MADE
+        synthetic = series.group == SYNTHETIC
         per = lambda value: {str(k): value for k in KS}
         result = {"shape": [3, 100, 2], "moved": per([moved - 0.005, moved + 0.005])}
         result |= {"back": per([10, 2]), "worst": per([0.5, 0.6]), "removed": per([0.0, 0.002])}
         result |= {"same": per([0.0, 0.0])}
-        result["total"] = per([0.1, 0.1] if made else 0.1)
-        result["cost"] = per([[cost] * 3] * 2 if made else [cost] * 3)
+        result["total"] = per([0.1, 0.1] if synthetic else 0.1)
+        result["cost"] = per([[cost] * 3] * 2 if synthetic else [cost] * 3)
         if series.name in CHANGES:
             result |= {"delay": [0, 1, 2, -1], "event": [None] * 4}
             if method.follows:

@@ -7,7 +7,7 @@ from estimates import Figure
 from matplotlib.axes import Axes
 from methods import FOLLOW, METHODS, PRICED, REFERENCE, Method
 from planted import CHANGES, JITTER, NOISE, WANDER
-from series import MADE, NOISY, SLOW, WINDOWS, Series
+from series import NOISY, SLOW, SYNTHETIC, WINDOWS, Series
 from summary import COST, MOVED, WITHIN, Table
 
 from holdfast_paper.label_dots import Dot, Line, freeze_layout, label_dots
@@ -26,8 +26,8 @@ Place = Callable[[Method], tuple[Figure, Figure]]
 def draw(folder: Path, table: Table) -> None:
     """Draw drift.png."""
     groups = [group for group in _TITLES if table.select(group)]
-    made = table.select(MADE)
-    n_panels = len(groups) + bool(made)
+    synthetic = table.select(SYNTHETIC)
+    n_panels = len(groups) + bool(synthetic)
     if not n_panels:
         return
     with styled():
@@ -42,11 +42,11 @@ def draw(folder: Path, table: Table) -> None:
             panels.append((ax, *_draw_panel(ax, _by_cost(table, table.select(group)))))
             low, high = ax.dataLim.intervalx
             ax.set_xlim(low - 0.35 * (high - low), high + 0.18 * (high - low))  # room for names
-        if made:
+        if synthetic:
             ax = axes[len(groups)]
             ax.set_title("synthetic series; lower right is better")
             ax.set(xlabel="planted changes followed within two releases, in %", xlim=(-8.0, 112.0))
-            panels.append((ax, *_draw_panel(ax, _by_change(table, made))))
+            panels.append((ax, *_draw_panel(ax, _by_change(table, synthetic))))
             ax.set_ylabel("rows that move per step when nothing changes, in %")
         freeze_layout(axes[0])
         for ax, dots, lines in panels:
@@ -62,9 +62,9 @@ def _by_cost(table: Table, series: Sequence[Series]) -> Place:
     return place
 
 
-def _by_change(table: Table, made: Sequence[Series]) -> Place:
-    changes = [one for one in made if one.name in CHANGES]
-    still = [one for one in made if one.name in (NOISE, JITTER, WANDER)]
+def _by_change(table: Table, synthetic: Sequence[Series]) -> Place:
+    changes = [one for one in synthetic if one.name in CHANGES]
+    still = [one for one in synthetic if one.name in (NOISE, JITTER, WANDER)]
 
     def place(method: Method) -> tuple[Figure, Figure]:
         followed = table.average(changes, method.name, WITHIN)

@@ -19,7 +19,7 @@ from costs import cost_to_means
 from methods import METHODS, Follow, Method, State, Stepper
 from numpy.typing import NDArray
 from planted import CHANGES, Release
-from series import KS, MADE, SERIES
+from series import KS, SERIES, SYNTHETIC
 from threadpoolctl import threadpool_limits
 
 from holdfast.stability.plan import keyed_generator
@@ -74,7 +74,7 @@ def measure_cell(cell: Cell) -> dict[str, Any]:
     (method,) = (one for one in METHODS if one.name == cell.method)
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # peers that reach fewer clusters or do not converge
-        if series.group != MADE:
+        if series.group != SYNTHETIC:
             return measure_series(series.make(0)[: cell.effort.releases], method, cell.effort)
         found = []
         for trial in range(cell.effort.trials):

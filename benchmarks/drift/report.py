@@ -6,7 +6,7 @@ from pathlib import Path
 from estimates import Figure, fill_marks, markdown_table, write_text
 from methods import BUDGETED, METHODS, REFERENCE
 from planted import CHANGES, JUDGED_K
-from series import KS, MADE, NOISY, SERIES, SLOW, WINDOWS, Series
+from series import KS, NOISY, SERIES, SLOW, SYNTHETIC, WINDOWS, Series
 from summary import (
     BACK,
     BUDGET_KEPT,
@@ -91,13 +91,13 @@ def _list_parts(table: Table) -> list[str]:
     for group, title in GROUPS.items():
         if series := table.select(group):
             parts += [f"## {title}", _average_table(table, series)]
-    if made := table.select(MADE):
+    if synthetic := table.select(SYNTHETIC):
         parts += [
             "## Synthetic series without a change to follow",
             _HOW_MADE,
-            _still_table(table, made),
+            _still_table(table, synthetic),
         ]
-        parts += ["## Synthetic changes", _HOW_CHANGES, _change_table(table, made)]
+        parts += ["## Synthetic changes", _HOW_CHANGES, _change_table(table, synthetic)]
     parts += ["## Promises of following", _promise_table(table)]
     return [*parts, "## Where a peer both costs less and moves less", _better_table(table)]
 
@@ -137,8 +137,8 @@ def _average_table(table: Table, series: Sequence[Series]) -> str:
     return markdown_table(header, lines)
 
 
-def _still_table(table: Table, made: Sequence[Series]) -> str:
-    still = [one for one in made if one.name not in CHANGES]
+def _still_table(table: Table, synthetic: Sequence[Series]) -> str:
+    still = [one for one in synthetic if one.name not in CHANGES]
     header = ["method"]
     for one in still:
         header += [f"{one.name}: moved", "worst", "cost"]
@@ -155,8 +155,8 @@ def _still_table(table: Table, made: Sequence[Series]) -> str:
     return markdown_table(header, lines)
 
 
-def _change_table(table: Table, made: Sequence[Series]) -> str:
-    changes = [one for one in made if one.name in CHANGES]
+def _change_table(table: Table, synthetic: Sequence[Series]) -> str:
+    changes = [one for one in synthetic if one.name in CHANGES]
     header = ["method"]
     for one in changes:
         header += [one.name, "delay", "moved, k = 8"]

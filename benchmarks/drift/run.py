@@ -16,7 +16,7 @@ import report
 from measure import FULL, QUICK, Cell, Effort, measure_cell
 from methods import METHODS
 from resumable import INTERRUPTED, add_options, open_store, parse_names, run_benchmark, run_stored
-from series import MADE, SERIES
+from series import SERIES, SYNTHETIC
 from summary import Table, read_table, tabulate
 
 HERE = Path(__file__).resolve().parent
@@ -51,7 +51,7 @@ def estimate_effort(cell: Cell) -> float:
     """Estimate the seconds of a cell; only the order of work and the time left depend on it."""
     (series,) = (one for one in SERIES if one.name == cell.series)
     slow = 3.0 if cell.method.startswith(("follow", "frozen_refit", "kmeans")) else 1.0
-    return slow * (cell.effort.trials if series.group == MADE else 20.0)
+    return slow * (cell.effort.trials if series.group == SYNTHETIC else 20.0)
 
 
 def measure(options: argparse.Namespace) -> Table | int:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-WINDOWS, SLOW, NOISY, MADE = "windows", "slow panels", "noisy panels", "synthetic"
+WINDOWS, SLOW, NOISY, SYNTHETIC = "windows", "slow panels", "noisy panels", "synthetic"
 KS = (4, 8, 16)
 WEATHER_DAYS, WEATHER_STEP, WEATHER_RELEASES = 60, 2, 60
 FLIGHT_DAYS, FLIGHT_STEP = 28, 7
@@ -64,7 +64,7 @@ class Series:
     @property
     def planted(self) -> str:
         """What changes in a synthetic series; "" in a real one."""
-        return self.name if self.group == MADE else ""
+        return self.name if self.group == SYNTHETIC else ""
 
 
 def scale(releases: Sequence[Release]) -> list[Release]:
@@ -245,8 +245,10 @@ def _list_series() -> tuple[Series, ...]:
         Series("planes, 30 days", NOISY, months, "planes, every 30 days", "", nyc),
         panel("school districts", "school districts, by year", NOISY, "mathpnl", "distid", _SCHOOL),
     ]
-    made = [Series(kind, MADE, partial(make_trial, kind), name_kind(kind)) for kind in KINDS]
-    return (*weather, *flights, *panels, *made)
+    synthetic = [
+        Series(kind, SYNTHETIC, partial(make_trial, kind), name_kind(kind)) for kind in KINDS
+    ]
+    return (*weather, *flights, *panels, *synthetic)
 
 
 SERIES = _list_series()

@@ -17,7 +17,7 @@ from changes import NEVER
 from estimates import NONE, Figure, average, mean_of
 from methods import METHODS, REFERENCE, TOLERANCE
 from planted import CHANGES, JUDGED_K
-from series import KS, MADE, SERIES, Series
+from series import KS, SERIES, SYNTHETIC, Series
 
 from holdfast_paper.cells import Stored
 
@@ -112,7 +112,7 @@ def tabulate(stored: Iterable[Stored]) -> Table:
         shape = tuple(round(number) for number in result["shape"])
         shared = _judge_promises(result, reference)
         for k in KS:
-            figures = _describe(result, reference, str(k), groups[series] == MADE) | shared
+            figures = _describe(result, reference, str(k), groups[series] == SYNTHETIC) | shared
             if k == JUDGED_K and series in CHANGES:
                 figures |= _describe_change(result)
             entries[series, method, k] = Entry(shape, figures)
@@ -120,19 +120,19 @@ def tabulate(stored: Iterable[Stored]) -> Table:
 
 
 def _describe(
-    result: Mapping[str, Any], reference: Mapping[str, Any], k: str, made: bool
+    result: Mapping[str, Any], reference: Mapping[str, Any], k: str, synthetic: bool
 ) -> dict[str, Figure]:
     cost = np.atleast_2d(result["cost"][k])[:, 1:] / np.atleast_2d(reference["cost"][k])[:, 1:]
     moves, back = result["back"][k]
     figures = {
         MOVED: mean_of(result["moved"][k]),
-        WORST: Figure(float(np.max(result["worst" if made else "moved"][k]))),
+        WORST: Figure(float(np.max(result["worst" if synthetic else "moved"][k]))),
         TOTAL: mean_of(result["total"][k]),
         BACK: Figure(back / moves) if moves else NONE,
-        COST: mean_of(cost.mean(axis=1) if made else cost[0]),
+        COST: mean_of(cost.mean(axis=1) if synthetic else cost[0]),
         COST_WORST: Figure(float(cost.max())),
     }
-    if not made:
+    if not synthetic:
         figures |= {REMOVED: mean_of(result["removed"][k]), SAME: mean_of(result["same"][k])}
     return figures
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from estimates import Figure, divide, markdown_table
 from methods import BUDGETED, FOLLOW, GUARDED, METHODS, STICKY, WARM
 from planted import CHANGES, JITTER, JUDGED_K, NOISE
-from series import KS, MADE, NOISY, SLOW, WINDOWS, Series
+from series import KS, NOISY, SLOW, SYNTHETIC, WINDOWS, Series
 from summary import (
     BUDGET_KEPT,
     COST,
@@ -26,7 +26,7 @@ def judge(table: Table) -> str:
     """Return the table of verdicts."""
     if not table.list_series(FOLLOW):
         return "Following was not measured."
-    windows, slow, noisy, made = (table.select(g) for g in (WINDOWS, SLOW, NOISY, MADE))
+    windows, slow, noisy, synthetic = (table.select(g) for g in (WINDOWS, SLOW, NOISY, SYNTHETIC))
     lines = []
     if windows:
         lines += _judge_windows(table, windows)
@@ -37,8 +37,8 @@ def judge(table: Table) -> str:
             lines.append(_line(f"{what}: moved / warm k-means'", ratio, limit))
             lines.append(_line(f"{what}: cost", table.average(series, name, COST), 1.02))
     lines += _judge_promises(table)
-    if made:
-        lines += _judge_made(table, made)
+    if synthetic:
+        lines += _judge_synthetic(table, synthetic)
     return markdown_table(["following, price 0.25 unless stated", "figure", "wanted", "met"], lines)
 
 
@@ -81,9 +81,9 @@ def _judge_promises(table: Table) -> list[list[str]]:
     return [*lines, _line("the same rows again: moved, at most, in %", Figure(100.0 * same), 0.0)]
 
 
-def _judge_made(table: Table, made: Sequence[Series]) -> list[list[str]]:
+def _judge_synthetic(table: Table, synthetic: Sequence[Series]) -> list[list[str]]:
     lines = []
-    for one in made:
+    for one in synthetic:
         if one.name in (NOISE, JITTER):
             moved = table.average([one], FOLLOW, MOVED)
             percent = Figure(100.0 * moved.value, 100.0 * moved.error)

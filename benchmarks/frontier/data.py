@@ -18,7 +18,7 @@ from holdfast_paper.draws import direction, normal, student_2, uniform
 
 Array = NDArray[np.float64]
 
-PAPER, ALL_COLUMNS, RAW, MADE, LARGE = "paper", "all columns", "raw", "made", "large"
+PAPER, ALL_COLUMNS, RAW, SYNTHETIC, LARGE = "paper", "all columns", "raw", "made", "large"
 SMALL_KS = (4, 8, 16)
 LARGE_KS = (8, 32, 128, 256)
 N_MADE = 300
@@ -205,7 +205,7 @@ def _list_data() -> tuple[Data, ...]:
     tables = [data for name in PAPER_DATASETS for data in _prepared(name)]
     return (
         *tables,
-        *(Data(name, (MADE,), make, chosen) for name, (make, chosen) in made.items()),
+        *(Data(name, (SYNTHETIC,), make, chosen) for name, (make, chosen) in made.items()),
         *large,
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from data import ALL_COLUMNS, DATA, LARGE, LARGE_KS, MADE, PAPER, RAW, Data
+from data import ALL_COLUMNS, DATA, LARGE, LARGE_KS, PAPER, RAW, SYNTHETIC, Data
 from estimates import Figure, fill_marks, markdown_table, write_text
 from methods import METHODS
 from summary import COST, FIVE, MOVED, ONE, Table, format_table
@@ -14,7 +14,7 @@ GROUPS = {
     PAPER: "the paper's data sets, prepared as in the paper",
     ALL_COLUMNS: "the same, standardized with all columns",
     RAW: "the same, raw",
-    MADE: "synthetic data",
+    SYNTHETIC: "synthetic data",
 }
 TITLES = {COST: "cost", ONE: "excess, 1 row", FIVE: "excess, 5%"}
 # Figure -> (wanted, aim): means of ratios to Ward over the paper's data sets, k = 4 and 8.

@@ -291,7 +291,7 @@ def _describe_difference(k: int, found: "CutDifference") -> list[str]:
     fraction = f" ({found.n_moved / found.n_common:.1%})" if found.n_common else ""
     first = (
         f"{k} clusters: {found.n_moved:,g} of the {found.n_common:,g} rows in both{fraction} changed "
-        f"cluster; {_count(added, 'row')} {_was(added)} added, {removed:,g} {_was(removed)} removed."
+        f"cluster; {_count(added, 'row')} {_was_or_were(added)} added, {removed:,g} {_was_or_were(removed)} removed."
     )
     changed = [c for c in found.clusters if c.left or c.joined or c.removed or c.added]
     lines = [_describe_cluster(change) for change in changed]
@@ -320,8 +320,8 @@ def _describe_cluster(change: "ClusterChange") -> str:
         for number, what in (
             (change.left, "left for other clusters"),
             (change.joined, "joined from other clusters"),
-            (change.removed, f"{_was(change.removed)} removed"),
-            (change.added, f"{_was(change.added)} added"),
+            (change.removed, f"{_was_or_were(change.removed)} removed"),
+            (change.added, f"{_was_or_were(change.added)} added"),
         )
         if number
     ]
@@ -335,7 +335,7 @@ def _count(number: float, noun: str) -> str:
     return f"{number:,g} {noun}{'' if number == 1 else 's'}"
 
 
-def _was(number: float) -> str:
+def _was_or_were(number: float) -> str:
     return "was" if number == 1 else "were"
 
 

@@ -254,7 +254,7 @@ class Lineage:
                     f"release {release.number} has no ids. Fit the first model with ids, or with "
                     "--id on the command line."
                 )
-            wanted = _like(id, release.ids)
+            wanted = _as_type_of(id, release.ids)
             for row in np.flatnonzero(release.ids == wanted).tolist():
                 held = bool(release.held[row])
                 for level in release.levels["level"].tolist():
@@ -350,7 +350,7 @@ class Lineage:
         """Describe the next release; return `last` if the model is that one again."""
         if last is not None and label == last.label:
             again = compose_release(model, None, label=label, **options)
-            if _same(again, last):
+            if _has_same_content(again, last):
                 return last
             raise ValueError(
                 f"the label {label!r} belongs to release {last.number}, which has other clusters. "
@@ -426,7 +426,7 @@ def _cluster_lines(release: Release, level: int | None) -> Iterator[tuple[Any, .
         yield (release.number, release.label, *described, line["cost"], *event, *map(int, counts))
 
 
-def _same(one: Release, other: Release) -> bool:
+def _has_same_content(one: Release, other: Release) -> bool:
     """Whether two releases have the same rows, clusters and moves."""
     derived = ("flows.", "carried.", "levels.fresh_", "rows")
     left, right = (
@@ -436,7 +436,7 @@ def _same(one: Release, other: Release) -> bool:
     return left == right
 
 
-def _like(id: Any, ids: NDArray[Any]) -> Any:
+def _as_type_of(id: Any, ids: NDArray[Any]) -> Any:
     """Take a text as a number where the ids are numbers, and the other way round."""
     if ids.dtype.kind == "i" and isinstance(id, str):
         return int(id) if re.fullmatch(r"-?\d+", id) else None
