@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from holdfast.chunks import open_source
 from holdfast.tables.errors import TableError
-from holdfast.tables.read import TextFormat, read_table
+from holdfast.tables.read import read_table
+from holdfast.tables.text import TextFormat
 
 SIGNED = 16 + 32  # bytes of a sketch after its Arrow stream
 

@@ -12,7 +12,7 @@ from holdfast.cli.console import Console, InputError
 if TYPE_CHECKING:
     from holdfast.tables.columns import ColumnChoice
     from holdfast.tables.preparation import Missing
-    from holdfast.tables.read import TextFormat
+    from holdfast.tables.text import TextFormat
 
 COLUMNS = "Columns and rows"
 READING = "Reading text files"
@@ -148,7 +148,7 @@ class ReadOptions:
     @property
     def text(self) -> "TextFormat":
         """The same for `holdfast.tables`."""
-        from holdfast.tables.read import TextFormat
+        from holdfast.tables.text import TextFormat
 
         return TextFormat(self.separator, self.decimal, self.encoding, not self.no_header)
 

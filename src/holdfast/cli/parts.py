@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from holdfast.hierarchy import Hierarchy
     from holdfast.tables.dataset import Dataset
     from holdfast.tables.preparation import Preparation
-    from holdfast.tables.read import DataTable, TextFormat
+    from holdfast.tables.read import DataTable
+    from holdfast.tables.text import TextFormat
 
 
 @dataclass(frozen=True)

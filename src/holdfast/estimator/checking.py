@@ -15,8 +15,6 @@ from holdfast.storage.model import TableRecord
 from holdfast.tables.columns import scale_of_rows
 from holdfast.tables.preparation import Preparation
 
-__all__ = ["CheckedRows", "refuse_sparse"]
-
 
 def _check_sparse(model: Any, X: Any, reset: bool) -> csr_array:
     """Validate sparse rows of any format; as CSR with sorted columns, copied only if needed.

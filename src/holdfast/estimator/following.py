@@ -30,8 +30,6 @@ if TYPE_CHECKING:  # loaded on first use: half of the package, and fits do not n
     from holdfast.follow.engine import Followed, Options, Yesterday
     from holdfast.follow.report import Staleness
 
-__all__ = ["FollowedModel"]
-
 
 class FollowedModel:
     """Mixin for an estimator whose rows may have ids and whose clusters can be followed."""

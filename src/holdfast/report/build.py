@@ -32,8 +32,6 @@ from holdfast.report.segments import choose_columns, count_bootstraps, summarise
 from holdfast.report.verdict import compose_verdict
 from holdfast.stability import SensitivityResult
 
-__all__ = ["build_report", "build_sensitivity_report"]
-
 FORMAT = 3
 """Version of the dictionary's layout."""
 

@@ -12,8 +12,6 @@ from holdfast.report.verdict import CLEAR_SEPARATION, find_most_separated
 from holdfast.stability import SensitivityResult, Suggestion, tune_epsilon
 from holdfast.stability.selection import suggest_from
 
-__all__ = ["choose_epsilon", "choose_k", "count_epsilon_fits", "explain_k"]
-
 _MAX_COST_RATIO = 1.1
 _HARDLY_MOVED = 0.01
 _EPSILON_TRIALS = 8  # for each epsilon, where every trial is a fit

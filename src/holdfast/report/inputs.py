@@ -20,8 +20,6 @@ from holdfast.parameters import check_integer
 from holdfast.stability.plan import Delete
 from holdfast.tables.columns import scale_of_rows
 
-__all__ = ["DEFAULT_METHODS", "SAMPLE_ROWS", "ComparedMethod", "Inputs", "check_inputs"]
-
 MAX_CLUSTERS = 32
 """The most clusters that the page can tell apart: eight colors times four shapes."""
 

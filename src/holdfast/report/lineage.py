@@ -15,7 +15,6 @@ from holdfast.report.page import Report, list_numbers, round_number
 if TYPE_CHECKING:
     from holdfast.lineage import Lineage
 
-__all__ = ["build_lineage_report"]
 
 FORMAT = 1
 """Version of the dictionary's layout."""

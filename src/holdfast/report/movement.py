@@ -15,18 +15,6 @@ from holdfast.stability.measures import mean_error
 from holdfast.stability.plan import repeat_seeds
 from holdfast.stability.run import limit_threads
 
-__all__ = [
-    "MEASURE",
-    "compare_methods",
-    "count_fits",
-    "count_refits",
-    "find_rows",
-    "list_interval",
-    "measure_own",
-    "name_amount",
-    "named_rows",
-]
-
 MEASURE = "moved_fraction"
 
 _REFERENCE = "ward"  # costs are given relative to it where it is compared

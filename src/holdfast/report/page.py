@@ -27,8 +27,6 @@ from numpy.typing import ArrayLike
 
 from holdfast._machine.files import write_whole
 
-__all__ = ["Report", "embed_json", "format_fraction", "list_numbers", "render_page", "round_number"]
-
 _SCRIPTS = (
     "elements.js",
     "marks.js",

@@ -27,8 +27,6 @@ from holdfast.report.inputs import Inputs
 from holdfast.report.page import list_numbers, round_number
 from holdfast.stability import Bootstrap, average_sensitivity
 
-__all__ = ["Shown", "choose_columns", "count_bootstraps", "summarise_segments"]
-
 MAX_COLUMNS = 12
 """Columns shown: those that differ most between clusters."""
 

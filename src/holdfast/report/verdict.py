@@ -12,8 +12,6 @@ from typing import Any
 
 from holdfast.report.page import format_fraction
 
-__all__ = ["CLEAR_SEPARATION", "compose_verdict", "find_most_separated", "is_giant"]
-
 CLEAR_SEPARATION = 0.5
 """Mean silhouette."""
 

@@ -11,8 +11,6 @@ from holdfast.tables.text import choose_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_names", "read_binary", "read_sparse", "stream_binary"]
-
 
 def read_binary(kind: str, file: Any, source: str) -> "pa.Table":
     """Read a whole file."""

@@ -41,7 +41,6 @@ from holdfast.tables.summary import Treatment, count_columns, settle
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Dataset", "find_preparation", "prepare_like", "prepare_table", "take_distances"]
 
 _AT_FIT = "Leave those rows out with `drop_missing`, or fill the gaps with `impute='median'`."
 IN_PYTHON = 'Fill the gaps with missing="indicate" or missing="median", or leave those rows out.'

@@ -5,22 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
-__all__ = [
-    "MissingFile",
-    "Notify",
-    "TableError",
-    "TextError",
-    "WriteError",
-    "count",
-    "describe_reason",
-    "explain_reading",
-    "ignore",
-    "list_columns",
-    "list_names",
-    "show_name",
-    "show_number",
-]
-
 Notify = Callable[[str], None]
 """Is told what was left out, filled or rounded."""
 

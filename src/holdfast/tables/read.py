@@ -35,15 +35,6 @@ from holdfast.tables.text import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "PART_ROWS",
-    "DataTable",
-    "TextFormat",
-    "find_kinds",
-    "is_pandas_index",
-    "read_parts",
-    "read_table",
-]
 
 PART_ROWS = 1 << 20
 """Rows that are read and worked on at a time; never changes a result."""

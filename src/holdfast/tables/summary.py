@@ -21,8 +21,6 @@ from holdfast.tables.read import DataTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MISMATCH", "MOST_VALUES", "ColumnFacts", "Distinct", "Treatment", "core_deviation"]
-__all__ += ["count_columns", "median", "settle", "step_deviation"]
 
 MISMATCH = math.sqrt(2.0)
 """Distance of two rows that differ in one category only, in deviations of a number column."""

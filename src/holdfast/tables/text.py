@@ -13,8 +13,6 @@ from holdfast.tables.errors import Notify, TableError, TextError, ignore, list_c
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["GuessedTypes", "TextFormat", "choose_names", "convert_text", "read_text"]
-__all__ += ["settle_format", "stream_text"]
 
 _BLOCK_BYTES = 1 << 24  # of a file that is read in parts
 _SMALL_BLOCK = 1 << 20  # of one that is read at once, by several threads

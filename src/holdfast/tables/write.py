@@ -18,16 +18,6 @@ from holdfast.tables.errors import TableError, WriteError, describe_reason, list
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "CENTER_COLUMN",
-    "STREAM_ENDINGS",
-    "TABLE_ENDINGS",
-    "build_label_table",
-    "check_outputs",
-    "write_file",
-    "write_parts",
-    "write_table",
-]
 
 STREAM_ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
 """What files of tables are called."""
