@@ -11,6 +11,7 @@ from oracles.naive_follow import Naive
 
 from holdfast import HierarchicalKMedian
 from holdfast.follow import state
+from holdfast.follow.ideas import Ideas
 from holdfast.follow.state import Levels, Problem, Units, caution_for, solve_as
 from holdfast.follow.structure import settle_rows
 
@@ -146,3 +147,26 @@ def test_result_is_what_it_was():
             digest.update(names[order].astype("<i8").tobytes())
     assert model.hierarchy_.naming.next_name > 8
     assert digest.hexdigest() == "4f9d5abaf3e2d19d"
+
+
+def test_splits_that_cannot_pay_are_left_out_and_nothing_else_changes(monkeypatch):
+    (ids, rows), *weeks = releases(3, count=3, n=900, leaving=0.3, changing=0.5)
+    told = []
+    bound = Ideas.can_make_up
+
+    def follow_all(rule, k):
+        monkeypatch.setattr(Ideas, "can_make_up", rule)
+        model = HierarchicalKMedian(k).fit(rows, ids=ids)
+        for names, today in weeks:
+            model = model.follow(today, ids=names, levels=[3, k], price=0.05)
+        return model.hierarchy_
+
+    def listen(self, q, spent):
+        told.append(bound(self, q, spent))
+        return told[-1]
+
+    for k in (6, 8):
+        found, expected = follow_all(listen, k), follow_all(lambda *_: True, k)
+        np.testing.assert_array_equal(found.finest, expected.finest)
+        np.testing.assert_array_equal(found.costs, expected.costs)
+    assert set(told) == {True, False}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast.rows.ids import find_ids
+from holdfast.rows.ids import check_ids, find_ids
 
 
 def _texts(numbers):
@@ -46,3 +46,14 @@ def test_integers_are_found_in_any_order():
     expected = np.where(wanted % 2 == 0, N - 1 - wanted // 2, -1)
     expected[wanted >= 2 * N] = -1
     np.testing.assert_array_equal(find_ids(wanted, known), expected)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), None, 7, 7.5])
+def test_a_list_of_texts_with_something_else_is_refused(wrong):
+    with pytest.raises(ValueError, match="all integers or all strings, none missing; got .* and "):
+        check_ids(None, ["a", wrong, "b"], 3)
+
+
+def test_lists_of_texts_and_of_integers_are_taken():
+    assert check_ids(None, ["a", "b"], 2).tolist() == ["a", "b"]
+    assert check_ids(None, (3, np.int32(5)), 2).dtype == np.int64

@@ -1,5 +1,6 @@
 """Ideas to change the structure, rated on the members of each leaf with the smallest keys; splits."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -173,7 +174,9 @@ class Ideas:
     def exchanges(self, level: int) -> Iterator[Idea]:
         """Two clusters merge and another one of the level is split."""
         merges = sorted(self.merges(level))[:PAIRED]
-        splits = sorted(self.splits(level), key=lambda split: split.rise)[:PAIRED]
+        if not merges:
+            return
+        splits = sorted(self.splits(level, merges[0][0]), key=lambda split: split.rise)[:PAIRED]
         for rise, a, b in merges:
             for split in splits:
                 if split.split not in (a, b) and rise + split.rise < WORTH_A_TRY:
@@ -197,10 +200,10 @@ class Ideas:
                 rise += self.away_rise(int(kept[a, a] + kept[b, b] - stays), level)
                 yield rise + more / self.problem.ref[level], a, b
 
-    def splits(self, level: int) -> Iterator[Idea]:
-        """Clusters of that level in two parts."""
+    def splits(self, level: int, spent: float) -> Iterator[Idea]:
+        """Clusters of that level in two parts, if a split can make up for what is spent."""
         if level == len(self.levels.sizes) - 1:
-            yield from self.split_leaves()
+            yield from self.split_leaves(spent)
             return
         for c in range(self.levels.offsets[level], self.levels.offsets[level + 1]):
             below = self.leaves_of(level, c)
@@ -218,15 +221,29 @@ class Ideas:
                     rise / self.problem.ref[level] + away, level, split=c, leaves=tuple(go.tolist())
                 )
 
-    def split_leaves(self) -> Iterator[Idea]:
-        """Leaves, each split between two means as in a fit."""
+    def can_make_up(self, q: int, spent: float) -> bool:
+        """Whether the split of a leaf can lower J by as much as is spent, or nearly.
+
+        It saves at most the cost of its sample to the mean of the sample: at most the cost to the mean
+        of the leaf, and the way between both means for each row.
+        """
+        some, c = self.members[q], self.levels.offsets[-2] + q
+        rows, weight = self.units.rows[some], self.units.weight[some].astype(np.float64)
+        points, ref = self.found.points, float(self.problem.ref[-1])
+        most = cost_to_point(rows, weight, 0, some.size, points, c, self.units.spherical)
+        most += math.hypot(*((rows - points[c]) * weight[:, None]).sum(axis=0).tolist())
+        stretch = float(self.leaf_weights[q]) / float(weight.sum())
+        return bool(spent - (1.0 + 1e-9) * most * stretch / ref < WORTH_A_TRY)
+
+    def split_leaves(self, spent: float = 0.0) -> Iterator[Idea]:
+        """Leaves, each split between two means as in a fit, if that can make up for what is spent."""
         units, last = self.units, len(self.levels.sizes) - 1
         table = Table(
             read_only(units.rows), 0, read_only(units.weight), 1.0, units.key, units.spherical
         )
         proposer = Proposer(table, 0.0, self.problem.seed)
         for q, some in enumerate(self.members):
-            if some.size < 2:
+            if some.size < 2 or not self.can_make_up(q, spent):
                 continue
             members = some.astype(np.int32)
             rows = units.rows[members]

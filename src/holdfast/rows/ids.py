@@ -15,6 +15,7 @@ MOST_REMEMBERED = 1 << 20
 """Rows that left and are remembered, at most; and at most as many as today's rows."""
 
 _AHEAD = 64  # ids among which the next one is looked for
+_STRIDE = 16  # ids that are compared at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,8 @@ def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None
         with contextlib.suppress(ValueError):
             return check_ids(None, np.asarray(index), n_rows)
         return None
-    array = np.asarray(ids)
+    # NumPy would turn a list of texts with a missing one, or with a number, into texts.
+    array = np.asarray(ids, dtype=None if hasattr(ids, "dtype") else object)
     if array.shape != (n_rows,):
         raise ValueError(f"ids must have one id per row, shape ({n_rows},); got {array.shape}.")
     found = normal_ids(array)
@@ -132,7 +134,7 @@ def find_ids(
         if walked is not None:
             return walked
     listed, sought = zip(known.tolist(), range(known.size), strict=True), set()
-    if 8 * wanted.size < known.size:  # a set of the few is faster than a dictionary of all
+    if 3 * wanted.size < known.size:  # a set of the few is faster than a dictionary of all
         sought = set(wanted.tolist())
     number = {who: i for who, i in listed if who in sought} if sought else dict(listed)
     found = map(number.get, wanted.tolist(), repeat(-1))
@@ -141,21 +143,30 @@ def find_ids(
 
 def _walk_along(wanted: list[Any], known: list[Any]) -> NDArray[np.int64] | None:
     """Find unique ids by walking along both lists; None if their orders differ too much."""
-    place, missed, p = [-1] * len(wanted), [], 0
-    ended = [*known, None]
-    for i, who in enumerate(wanted):
-        if ended[p] != who:
-            try:
-                p = ended.index(who, p, p + _AHEAD)
-            except ValueError:
-                missed.append(i)
-                if len(missed) > _AHEAD + i // 8:
-                    return None
-                continue
-        place[i] = p
-        p += 1
-    found = np.array(place, dtype=np.int64)
+    missed: list[int] = []
+    turns, shifts = [0], [0]  # from which wanted id on, the known one is so many places further
+    i = p = 0
+    while i < len(wanted):
+        if wanted[i : i + _STRIDE] == known[p : p + _STRIDE]:
+            i, p = i + _STRIDE, p + _STRIDE
+            continue
+        for who in wanted[i : i + _STRIDE]:
+            if p >= len(known) or known[p] != who:
+                turn = i
+                try:
+                    p = known.index(who, p, p + _AHEAD)
+                except ValueError:
+                    missed.append(i)
+                    if len(missed) > _AHEAD + i // 8:
+                        return None
+                    turn, p = i + 1, p - 1  # the next one is looked for in the same place
+                turns.append(turn)
+                shifts.append(p - i)
+            i, p = i + 1, p + 1
+    found: NDArray[np.int64] = np.arange(len(wanted))
+    found += np.repeat(shifts, np.diff(turns, append=len(wanted)))
     passed = np.ones(len(known), dtype=np.bool_)
+    found[missed] = -1
     passed[found[found >= 0]] = False
     number = {known[p]: p for p in np.flatnonzero(passed).tolist()}
     found[missed] = [number.get(wanted[i], -1) for i in missed]
