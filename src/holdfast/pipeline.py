@@ -51,19 +51,12 @@ class Clustering:
     order: CellOrder | None = None
 
 
-def cluster_rows(
-    X: Rows,
-    weight: Weights,
-    settings: Settings,
-    extent: Extent | None = None,
-    shown: ProgressOption = False,
-) -> Hierarchy:
+def cluster_rows(X: Rows, weight: Weights, settings: Settings) -> Hierarchy:
     """Build the hierarchy of the rows of `X`, each counted by its weight.
 
-    Rows of weight 0 do not affect the hierarchy and are labeled as by `predict`. If the rows
-    represent others (a capped sketch), `extent` describes the others, which determine the grid. Means report their splits.
+    Rows of weight 0 do not affect the hierarchy and are labeled as by `predict`.
     """
-    return cluster_and_order(X, weight, settings, extent, shown).hierarchy
+    return cluster_and_order(X, weight, settings).hierarchy
 
 
 def cluster_first(
@@ -104,7 +97,8 @@ def cluster_and_order(
 ) -> Clustering:
     """Build the hierarchy as `cluster_rows` does, and keep the order of the rows.
 
-    `keys` are the keys of rows of precomputed distances, which have no content of their own. An
+    If the rows represent others (a capped sketch), `extent` describes the others, which determine
+    the grid. Means report their splits to `shown`. `keys` are the keys of rows of precomputed distances, which have no content of their own. An
     `order` of the rows on the same grid saves the tree the time to sort them.
     """
     if settings.column_scale is not None and settings.method != "tree":
@@ -195,12 +189,7 @@ def _cluster_by_means(
     else:
         points, normals = np.ascontiguousarray(np.moveaxis(np.array(splits.planes), 1, 0))
         locator = PlaneLocator(points, normals, splits.parent, metric, table.exponent)
-    # Both units at once: one alone may overflow where their product does not.
-    unit = math.frexp(table.weight_unit)[1] - 1
-    with np.errstate(over="ignore"):
-        costs = np.ldexp(splits.costs, unit - table.exponent)
-    if not np.isfinite(costs).all():
-        _refuse_overflow(float(X.min()), float(X.max()), weight)
+    costs = _in_data_units(splits.costs, table.weight_unit, -table.exponent, X, weight)
     order, start = sort_locations(table, splits.exhausted)
     hierarchy = assemble_hierarchy(
         splits.center,
@@ -251,12 +240,8 @@ def _assemble(
     label[center] = np.arange(center.size)  # also where a distance has underflowed to 0
     finest = np.empty(X.shape[0], dtype=np.int32)
     finest[locations.order] = np.repeat(label, np.diff(locations.start))
-    # Both units at once: one alone may overflow where their product does not.
-    unit = math.frexp(locations.weight_unit)[1] - 1
-    with np.errstate(over="ignore"):
-        costs = np.ldexp(costs, unit if settings.metric == "cosine" else unit + found.exponent)
-    if not np.isfinite(costs).all():
-        _refuse_overflow(X.min(), X.max(), weight)
+    exponent = 0 if settings.metric == "cosine" else found.exponent
+    costs = _in_data_units(costs, locations.weight_unit, exponent, X, weight)
     hierarchy = assemble_hierarchy(
         locations.first_rows[center].astype(np.int64),
         parent,
@@ -301,6 +286,18 @@ def _cluster_present(
         array.flags.writeable = False
     hierarchy = replace(hierarchy, finest=finest, center_indices=center_indices)
     return Clustering(hierarchy)
+
+
+def _in_data_units(
+    costs: Rows, weight_unit: float, exponent: int, X: Rows, weight: Weights
+) -> Rows:
+    """Multiply costs by the units of weights and distances, powers of two."""
+    # Both at once: one alone may overflow where their product does not.
+    with np.errstate(over="ignore"):
+        scaled: Rows = np.ldexp(costs, math.frexp(weight_unit)[1] - 1 + exponent)
+    if not np.isfinite(scaled).all():
+        _refuse_overflow(float(X.min()), float(X.max()), weight)
+    return scaled
 
 
 def _refuse_overflow(lower: float, upper: float, weight: Weights) -> NoReturn:
