@@ -49,19 +49,25 @@ def make_rows(rows: Rows) -> NDArray[np.float64]:
     return X
 
 
-def make_embeddings(n: int, d: int, generator: np.random.Generator) -> NDArray[np.float64]:
-    """Rows of length 1 in sixty groups of different sizes; shape (n, d).
+def make_embeddings(
+    n: int,
+    d: int,
+    generator: np.random.Generator,
+    groups: int = UNIT_GROUPS,
+    noise: float = UNIT_NOISE,
+) -> NDArray[np.float64]:
+    """Rows of length 1 in groups of different sizes; shape (n, d).
 
-    A row is its group's direction plus noise in all directions, `UNIT_NOISE` of its length.
+    A row is its group's direction plus noise in all directions, `noise` times as long.
     """
-    centers = normal(generator, (UNIT_GROUPS, d))
+    centers = normal(generator, (groups, d))
     centers /= np.sqrt((centers**2).sum(axis=1))[:, None]
-    sizes = uniform(generator, 0.2, 1.0, UNIT_GROUPS)
-    group = generator.choice(UNIT_GROUPS, size=n, p=sizes / sizes.sum())
+    sizes = uniform(generator, 0.2, 1.0, groups)
+    group = generator.choice(groups, size=n, p=sizes / sizes.sum())
     X = np.empty((n, d))
     for start in range(0, n, _CHUNK):
         part = X[start : start + _CHUNK]
-        part[:] = UNIT_NOISE / np.sqrt(d) * normal(generator, part.shape)
+        part[:] = noise / np.sqrt(d) * normal(generator, part.shape)
         part += centers[group[start : start + _CHUNK]]
         part /= np.sqrt((part**2).sum(axis=1))[:, None]
     return X

@@ -25,6 +25,7 @@ COMMANDS = {
     "cluster_model": "benchmarks/cluster_model.py",
     "demo": "-m holdfast.cli.demo",
     "gaps": "benchmarks/gaps.py",
+    "groups": "benchmarks/frontier/choose.py groups 8 OFF_MEAN=1000.0 '' cosine",
     "hindsight": "benchmarks/drift/hindsight.py",
     "interrupts": "benchmarks/interrupts.py --points 16",
     "laws": "-m pytest -q -s " + " ".join(f"tests/laws/test_{law}.py" for law in LAWS),

@@ -9,6 +9,10 @@ excess at one row and excess at 5% for k = 4 and 8, divided by those of Ward lin
 costs, and the totals of the excesses as fractions of the rows; and by how much the excesses differ
 from those of the first setting, with the standard error over tables.
 
+``python benchmarks/frontier/choose.py groups 4 OFF_MEAN=1000.0 "" cosine`` does so for synthetic unit rows
+in many groups, drawn apart from those that judge, with 8 and 32 clusters and 5% of the rows removed;
+``cosine`` is the settings as they are with the cosine distance.
+
 ``python benchmarks/frontier/choose.py planes 4`` removes rows of the same tables and compares fits with
 fits that keep all planes, and only choose again which cluster is split next.
 """
@@ -17,6 +21,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,16 +30,20 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))  # for inputs
 
 import numpy as np
 from data import Array, standardize
+from inputs import make_embeddings
 from measure import Effort, Trial
 from methods import METHODS
 
+from holdfast import HierarchicalKMedian
 from holdfast.centers import proposals
 from holdfast.centers.keyed_table import collect_table
 from holdfast.centers.proposals import Proposer
 from holdfast.follow.report import match_clusters
 from holdfast.stability.measures import encode_labels, overlap_table
 
-KS = (4, 8)
+KS, MANY = (4, 8), (8, 32)
+GROUPS = ((60, 384, 0.6), (60, 384, 1.0), (40, 128, 0.6))  # number, columns, noise
+N_GROUPED, COSINE = 8000, "cosine"
 JUDGING = ("airfare", "countymurders", "mathpnl", "wagepan")  # in benchmarks/drift
 COPIES = ("kielmc", "school93_98")  # of other tables
 FEWEST_ROWS, MOST_ROWS, FEWEST_COLUMNS = 150, 700, 4
@@ -197,9 +206,36 @@ def compare_settings(seeds: int, settings: list[str]) -> int:
     return 0
 
 
+def compare_on_groups(seeds: int, settings: list[str]) -> int:
+    """Print cost and movement of each setting where there are more groups than clusters."""
+    (build,) = (one.build for one in METHODS if one.name == "means")
+    effort = Effort(large_seeds=seeds)
+    print("| groups | columns | noise | setting | cost / first setting | movement / floor |")
+    print("| ---: | ---: | ---: | --- | ---: | ---: |")
+    for number, (groups, d, noise) in enumerate(GROUPS):
+        X = make_embeddings(N_GROUPED, d, np.random.default_rng([1, number]), groups, noise)
+        removed, first = round(0.05 * len(X)), None
+        for setting in settings:
+            with changed("" if setting == COSINE else setting):
+                clusterer = build(X, MANY)
+                if setting == COSINE:
+                    clusterer = replace(clusterer, estimator=HierarchicalKMedian(metric=COSINE))
+                found = Trial(X, clusterer, MANY, effort).run_large()
+            cost = np.mean(found["cost"], axis=1)
+            first = cost if first is None else first
+            costs = ", ".join(f"{value:.3f}" for value in cost / first)
+            moved = 1.0 + np.mean(found["five"], axis=1) / removed
+            movements = ", ".join(f"{value:.2f}" for value in moved)
+            row = f"{groups} | {d} | {noise} | {setting or 'as they are'} | {costs} | {movements}"
+            print(f"| {row} |", flush=True)
+    return 0
+
+
 def main() -> int:
     if sys.argv[1] == "planes":
         return compare_planes(int(sys.argv[2]))
+    if sys.argv[1] == "groups":
+        return compare_on_groups(int(sys.argv[2]), sys.argv[3:])
     return compare_settings(int(sys.argv[2]), sys.argv[3:])
 
 

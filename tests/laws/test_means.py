@@ -9,6 +9,7 @@ import pytest
 from laws.families import FAMILIES, make_rows
 from laws.inputs import INPUTS
 from oracles import naive_means
+from scipy.sparse import csr_array
 
 from holdfast import HierarchicalKMedian, k_median_cost, load
 from holdfast.centers import proposals
@@ -90,6 +91,40 @@ def test_agrees_with_the_definition_in_many_columns():
     X = np.random.default_rng(0).normal(size=(30, 37))
     assert_as_defined(X, None, 0.01, 0)
     assert_as_defined(X, None, 0.01, 0, spherical=True)
+
+
+def make_many_groups(n, d, n_groups, rng):
+    """Groups of different size whose centers are all about equally far apart; which row is where."""
+    centers = rng.normal(size=(n_groups, d))
+    sizes = np.arange(2, n_groups + 2)
+    group = rng.permutation(np.resize(np.repeat(np.arange(n_groups), sizes), n))
+    return centers[group] + 0.3 * rng.normal(size=(n, d)), group
+
+
+def test_agrees_with_the_definition_where_planes_start_off_the_mean(monkeypatch):
+    started = []
+    draw = Proposer.draw_direction
+    monkeypatch.setattr(
+        Proposer, "draw_direction", lambda *a: started.append(draw(*a)) or started[-1]
+    )
+    X, _ = make_many_groups(140, 60, 12, np.random.default_rng(3))
+    counts = np.random.default_rng(4).integers(1, 4, len(X)).astype(float)
+    assert_as_defined(X, None, 0.01, 0)
+    assert_as_defined(X, counts, 0.01, 1)
+    assert sum(start > 0.0 for _, start in started) >= 5
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_one_of_many_groups_is_split_off_whole(sparse):
+    """Halves of many groups are all about as good: which is found would hang on single rows."""
+    X, group = make_many_groups(1200, 80, 20, np.random.default_rng(5))
+    for seed in range(5):
+        model = HierarchicalKMedian(6, random_state=seed).fit(csr_array(X) if sparse else X)
+        sizes = np.bincount(model.labels_)
+        for label in np.argsort(sizes)[:-1]:  # the largest cluster holds the groups that are left
+            inside = np.unique(group[model.labels_ == label])
+            assert inside.size == 1
+            assert (group == inside[0]).sum() == sizes[label]
 
 
 def test_samples_are_the_distinct_members_with_the_smallest_keys(monkeypatch):

@@ -18,6 +18,7 @@ SAMPLE, CANDIDATES, SAMPLE_SPLITS, SPLITS = 4096, 16, 32, 3
 AVERAGES, AVERAGED_VALUES = 8, 1 << 18
 SCORED, SCORED_VALUES = 512, 1 << 17
 FOLDED, FINE = 16, 12
+GAPS, OFF_MEAN, MANY_COLUMNS = 16, 1.5, 16
 
 
 def fold(terms: np.ndarray) -> float:
@@ -184,16 +185,19 @@ class Means:
         return rows, total
 
     def draw_candidate(self, cluster: Cluster, rows, total, centered):
-        """Draw a candidate by what its direction tells apart."""
+        """Draw a candidate by what its direction tells apart; where its plane starts."""
         d = cluster.mean.size
         scored = centered[: max(SCORED, SCORED_VALUES // d)]
         score = np.zeros(min(CANDIDATES, len(rows)))
         times = np.array(total[: len(scored)], float)
         single = times.astype(np.float32)
-        squares = fold(add_columns(scored * scored) * single)
+        square = add_columns(scored * scored)
+        squares, starts = fold(square * single), np.zeros(score.size)
+        times_more = np.ones(score.size)
         for c in range(score.size):
             direction = normalize(centered[c])
-            along = add_columns(scored * direction) * single
+            place = add_columns(scored * direction)
+            along = place * single
             far = along > 0.0
             if not 0.0 < times[far].sum() < times.sum():
                 continue
@@ -204,15 +208,56 @@ class Means:
             length = add_in_order(direction.astype(float) ** 2)
             if between > 0.0:
                 score[c] = min(between / length / squares, 1.0)
+                if not self.spherical and d >= MANY_COLUMNS:
+                    starts[c], times_more[c] = self.find_gap(
+                        place[:SCORED].astype(float),
+                        square[:SCORED].astype(float),
+                        times[:SCORED],
+                        c,
+                        length,
+                    )
         if not (score > 0.0).any():
             return None
-        gain = cluster.cost * (1.0 - np.sqrt(1.0 - score))
+        starts[times_more <= OFF_MEAN] = 0.0
+        times_more[times_more <= OFF_MEAN] = 1.0
+        gain = cluster.cost * np.minimum((1.0 - np.sqrt(1.0 - score)) * times_more, 1.0)
         keys, weight = self.keys[rows[: score.size]], np.array(total[: score.size], float)
-        return race(
+        drawn = race(
             keys, PROPOSE, gain, weight, score > 0.0, self.heat(0, cluster.cost - gain.max())
         )
+        return drawn, starts[drawn]
 
-    def settle_sample(self, mean, total, centered, stretch: float, direction):
+    def find_gap(self, place, square, times, own, length):
+        """The best of 16 planes between the mean and a candidate, and how much more it saves."""
+        others = [p for p in range(len(place)) if p != own]
+        steps = [
+            1 + int(min(place[p] * (GAPS / place[own]), GAPS - 1.0)) if place[p] > 0.0 else 0
+            for p in others
+        ]
+        # Each bin is added up over its members in order, then the bins are: all from the nearest
+        # to the farthest, the far side from the farthest on.
+        bins = [
+            np.bincount(np.array(steps, int), terms[others], GAPS + 1)
+            for terms in (times, times * place, times * square)
+        ]
+        whole = [add_in_order(line) for line in bins]
+
+        def saved_by(count, distance, far):
+            if count <= 0.0:
+                return 0.0
+            away = distance / count - whole[1] / whole[0]
+            shift = away * away / length
+            return count * (math.sqrt(far / count) - math.sqrt(max(far / count - shift, 0.0)))
+
+        saved = []
+        for b in range(1, GAPS + 1):
+            moved = [add_in_order(line[: b - 1 : -1]) for line in bins]
+            rest = [total - some for total, some in zip(whole, moved, strict=True)]
+            saved.append(saved_by(*moved) + saved_by(*rest))
+        best = int(np.argmax(saved))
+        return best / GAPS, saved[best] / saved[0] if saved[0] > 0.0 else 1.0
+
+    def settle_sample(self, mean, total, centered, stretch: float, chosen, start):
         """Average a direction over the sample; let the plane across it settle there."""
         times, everything = np.array(total, float), float(sum(total))
         single = times.astype(np.float32)
@@ -223,10 +268,11 @@ class Means:
         def to_single(vector):
             return normalize(vector.astype(float)).astype(np.float32)
 
-        direction = to_single(direction)
-        for _ in range(max(1, min(AVERAGES, AVERAGED_VALUES // centered.size))):
+        direction = to_single(centered[chosen])
+        averages = max(1, min(AVERAGES, AVERAGED_VALUES // centered.size))
+        for _ in range(0 if start > 0.0 else averages):
             direction = to_single(add_members(single * add_columns(centered * direction)))
-        middle, settled, before = np.zeros(direction.size), None, None
+        middle, settled, before = start * centered[chosen].astype(float), None, None
         for _ in range(SAMPLE_SPLITS):
             threshold = np.float32(add_in_order(middle * direction))
             far = add_columns(centered * direction) > threshold
@@ -255,9 +301,10 @@ class Means:
         stretch = math.ldexp(1.0, -exponent)
         centered = ((self.points[rows] - cluster.mean) * stretch).astype(np.float32)
         key, settled = self.keys[cluster.center], None
-        drawn = self.draw_candidate(cluster, rows, total, centered)
-        if drawn is not None:
-            plane = self.settle_sample(cluster.mean, total, centered, stretch, centered[drawn])
+        found = self.draw_candidate(cluster, rows, total, centered)
+        if found is not None:
+            drawn = found[0]
+            plane = self.settle_sample(cluster.mean, total, centered, stretch, *found)
             if plane is not None:
                 key = self.keys[rows[drawn]]
                 plane = plane[0], self.turn_away(*plane, anchor)

@@ -16,6 +16,7 @@ from holdfast._machine.jit import inner_kernel, writing_kernel
 
 FOLDED = 16  # columns from which the terms of a row are added by halves
 TILE = 16  # members of a sample that are copied at a time
+GAPS = 16  # places on the way from the mean to a candidate where a plane may start
 ZERO = np.float32(0.0)
 
 
@@ -110,26 +111,86 @@ def score_side(along, weight, size, near, far):
     return between - (low + high) * (low + high) / everything
 
 
+@inner_kernel
+def saved_by_side(weight, along, square, middle, length):
+    """Estimate what a side saves by a mean of its own; 0 if it has no members.
+
+    From sums over its members: how far they lie along a direction of that squared length, and
+    their squared distances to the mean of the cluster, which is at `middle`.
+    """
+    if weight <= 0.0:
+        return 0.0
+    away, square = along / weight - middle, square / weight
+    shift = away * away / length
+    return weight * (math.sqrt(square) - math.sqrt(max(square - shift, 0.0)))
+
+
+@inner_kernel
+def find_gap(along, square, weight, own, size, length, bins):
+    """Find where a plane across a direction should start, and how much more that saves.
+
+    The plane is moved from the mean towards the candidate, number `own`, in steps of 1/`GAPS` of
+    the way. The candidate itself does not count: it lies farthest along its own direction.
+
+    Returns
+    -------
+    The fraction of the way at which the plane saves most, and what it saves there, divided by what
+    it saves at the mean.
+    """
+    for b in range(GAPS + 1):
+        bins[0, b], bins[1, b], bins[2, b] = 0.0, 0.0, 0.0
+    reach, whole, sum_along, sum_square = np.float64(along[own]), 0.0, 0.0, 0.0
+    rate = GAPS / reach if reach > 0.0 else 0.0
+    for p in range(size):
+        times = np.float64(weight[p]) if weight.size > 0 else 1.0
+        times = times if p != own else 0.0
+        place, far = np.float64(along[p]), np.float64(square[p])
+        b = 1 + int(min(place * rate, GAPS - 1.0)) if place > 0.0 else 0
+        bins[0, b] += times
+        bins[1, b] += times * place
+        bins[2, b] += times * far
+    for b in range(GAPS + 1):
+        whole += bins[0, b]
+        sum_along += bins[1, b]
+        sum_square += bins[2, b]
+    most, start, saved = 0.0, 0, 0.0
+    moved, moved_along, moved_square = 0.0, 0.0, 0.0
+    for b in range(GAPS if whole > 0.0 else 0, 0, -1):
+        moved += bins[0, b]
+        moved_along += bins[1, b]
+        moved_square += bins[2, b]
+        middle = sum_along / whole
+        saved = saved_by_side(moved, moved_along, moved_square, middle, length)
+        saved += saved_by_side(
+            whole - moved, sum_along - moved_along, sum_square - moved_square, middle, length
+        )
+        if saved >= most:
+            most, start = saved, b - 1
+    return start / GAPS, most / saved if saved > 0.0 else 1.0
+
+
 @writing_kernel
 def score_directions(
-    rows, factor, members, weight, mean, stretch, size, room, tile, directions, columns, score
-):
+    rows, factor, members, weight, mean, stretch, size, few, room, tile, bins, directions, columns,
+    score, starts,
+):  # fmt: skip
     """How much of the squared distances to the mean each candidate's direction tells apart.
 
     Copies the members, centered, to `columns`. The first ones are candidates: each has a direction,
     from the mean to it. The first `size` members are split by the plane through the mean; the score
-    is the sum of squares between the two sides along the direction, as a fraction of all. `room`
-    has three lines as long as the sample, `tile` 16 of the columns.
+    is the sum of squares between the two sides along the direction, as a fraction of all. `starts`
+    gets what `find_gap` finds among the first `few` members. `room` has four lines as long as the
+    sample, `tile` 16 of the columns.
     """
     center_columns(rows, factor, members, mean, stretch, tile, directions, columns)
-    along, near, far = room[0], room[1], room[2]
+    along, near, far, square = room[0], room[1], room[2], room[3]
     for p in range(size):
-        near[p] = ZERO
+        square[p] = ZERO
     for j in range(mean.size):
         for p in range(size):
-            near[p] += columns[j, p] * columns[j, p]
+            square[p] += columns[j, p] * columns[j, p]
     for p in range(size):
-        near[p] *= np.float32(weight[p]) if weight.size > 0 else np.float32(1.0)
+        near[p] = square[p] * (np.float32(weight[p]) if weight.size > 0 else np.float32(1.0))
     squares = np.float64(fold(near, size))
     for c in range(score.size):
         length, direction = 0.0, directions[c]
@@ -139,18 +200,23 @@ def score_directions(
         project_columns(columns, size, direction, along)
         between = score_side(along, weight, size, near, far)
         score[c] = min(between / length / squares, 1.0) if between > 0.0 else 0.0
+        starts[0, c], starts[1, c] = 0.0, 1.0
+        if score[c] > 0.0:
+            starts[0, c], starts[1, c] = find_gap(along, square, weight, c, few, length, bins)
 
 
 @writing_kernel
 def settle_sample(
-    columns, weight, mean, stretch, spherical, averages, splits, room, direction, lines, plane
-):
+    columns, weight, mean, stretch, spherical, chosen, start, averages, splits, room, direction, lines,
+    plane,
+):  # fmt: skip
     """From the direction of a candidate to a plane that settles on the sample.
 
     The direction is averaged over the sample, by how far each member lies along it: so many steps
     of the power iteration. Many candidates lead to nearly the same direction. The plane across it
-    starts at the mean. Members are split by it, and it moves half way between the means of the two
-    sides: until no member changes sides, or after so many splits. Where a side would be empty, the
+    starts at the mean, or at a fraction `start` of the way to the candidate, number `chosen`. Members are split by
+    it, and it moves half way between the means of the two sides: until no member changes sides, or
+    after so many splits. Where a side would be empty, the
     plane before decides. For the cosine distance the plane moves half way between the directions
     of the two means. `room` has three lines as long as the sample, `lines` four of the columns.
 
@@ -192,15 +258,17 @@ def settle_sample(
                 sums[1, j] = sums[1, j] / moved
             if spherical:
                 move_to_sphere(sums, mean, stretch)
+        level = 0.0
         if step < -averages:
             for j in range(d):
-                total[j], middle[j] = sums[1, j], 0.0
+                total[j], middle[j] = sums[1, j], start * np.float64(columns[j, chosen])
+                level += middle[j] * np.float64(direction[j])
+            threshold = np.float32(level)
             continue
         for j in range(d if step >= 0 else 0):
             middle[j] = 0.5 * sums[0, j] + 0.5 * sums[1, j]
             sums[1, j] = sums[1, j] - sums[0, j]
         normalize(sums[1])
-        level = 0.0
         for j in range(d):
             direction[j] = sums[1, j]
             level += middle[j] * np.float64(direction[j])

@@ -17,7 +17,7 @@ from holdfast._machine.hash import combine
 from holdfast._machine.jit import inner_kernel, writing_kernel
 from holdfast.centers._distance_kernels import COSINE, EUCLIDEAN, MANHATTAN, in_units
 from holdfast.centers._member_kernels import COST_UNIT, add_cost
-from holdfast.centers._sample_kernels import fold, move_to_sphere, normalize
+from holdfast.centers._sample_kernels import find_gap, fold, move_to_sphere, normalize
 
 
 @writing_kernel
@@ -86,12 +86,14 @@ def project_rows(starts, columns, values, size, mean, direction, along):
 
 
 @writing_kernel
-def score_rows(starts, columns, values, weight, mean, count, size, room, direction, score):
+def score_rows(
+    starts, columns, values, weight, mean, size, few, room, bins, direction, score, gaps
+):
     """How much of the squared distances to the mean each candidate's direction tells apart.
 
     See `score_directions`. Rows and their mean are in units of the cluster's extent.
     """
-    along, near, far = room[0], room[1], room[2]
+    along, near, far, square = room[0], room[1], room[2], room[3]
     squares, everything = 0.0, 0.0
     for j in range(mean.size):
         squares += mean[j] * mean[j]
@@ -102,10 +104,11 @@ def score_rows(starts, columns, values, weight, mean, count, size, room, directi
             inside += (values[e] - center) * (values[e] - center)
             covered += center * center
         times = weight[p] if weight.size > 0 else 1
-        near[p] = (inside + max(squares - covered, 0.0)) * times
+        square[p] = inside + max(squares - covered, 0.0)
+        near[p] = square[p] * times
         everything += times
     squares = fold(near, size)
-    for c in range(count):
+    for c in range(score.size):
         length = 0.0
         for j in range(mean.size):
             direction[j] = -mean[j]
@@ -126,6 +129,9 @@ def score_rows(starts, columns, values, weight, mean, count, size, room, directi
             between = low * low / stayed + high * high / moved
             between -= (low + high) * (low + high) / everything
             score[c] = min(max(between / length / squares, 0.0), 1.0)
+        gaps[0, c], gaps[1, c] = 0.0, 1.0
+        if score[c] > 0.0:
+            gaps[0, c], gaps[1, c] = find_gap(along, square, weight, c, few, length, bins)
 
 
 @inner_kernel
@@ -145,8 +151,8 @@ def add_rows(starts, columns, values, times, mean, sums):
 
 @writing_kernel
 def settle_rows(
-    starts, columns, values, weight, mean, stretch, spherical, chosen, averages, splits, room, lines,
-    plane,
+    starts, columns, values, weight, mean, stretch, spherical, chosen, start, averages, splits, room,
+    lines, plane,
 ):  # fmt: skip
     """From the direction of a candidate to a plane that settles on the sample.
 
@@ -199,6 +205,8 @@ def settle_rows(
         if step < -averages:
             for e in range(starts[chosen], starts[chosen + 1]):
                 direction[columns[e]] += values[e]
+            for j in range(d):
+                middle[j] = start * direction[j]
         normalize(direction)
         threshold = 0.0
         for j in range(d):

@@ -9,7 +9,8 @@ A proposal, from what is sampled to what is not:
 2. The first 16 of them are candidates. A candidate's direction leads from the mean of the cluster
    to it; its score is the sum of squares that the plane through the mean, across that direction,
    tells apart in the sample. One is drawn by its score, and its direction is averaged over the
-   sample. Both sides of the plane have members in any number of dimensions.
+   sample. Both sides of the plane have members in any number of dimensions. Where a plane between
+   the mean and the candidate saves much more, the split starts there: one of many groups goes whole.
 3. The plane settles on the sample: at most 32 times it moves half way between the means of its sides.
 4. It settles on all members: 3 splits, or 1 if the sample has them all. The sides of the last one
    are the proposal.

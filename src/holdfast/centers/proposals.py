@@ -26,6 +26,7 @@ from holdfast.centers._member_kernels import (
 )
 from holdfast.centers._race_kernels import draw_temperature
 from holdfast.centers._sample_kernels import (
+    GAPS,
     TILE,
     is_beyond,
     plane_between,
@@ -40,6 +41,8 @@ SAMPLE = 4096
 SCORED = 512  # members that score candidates; in few columns as many more as SCORED_VALUES hold
 SCORED_VALUES = 1 << 17
 CANDIDATES = 16
+MANY_COLUMNS = 16  # from here on, planes may start off the mean
+OFF_MEAN = 1.5  # where that saves so many times as much
 AVERAGES = 8  # of a direction; in large samples as many as AVERAGED_VALUES hold, at least one
 AVERAGED_VALUES = 1 << 18
 SAMPLE_SPLITS, SPLITS = 32, 3  # on the sample, then on all members
@@ -225,34 +228,54 @@ class Proposer:
         single, most = np.float32, min(self.n, SAMPLE) * self.d
         buffer = self.scratch.pop() if self.scratch else np.empty(most, single)
         columns = buffer[: size * self.d].reshape(self.d, size)
-        room, lines = np.empty((3, size), single), np.empty((4, self.d))
+        room, lines = np.empty((4, size), single), np.empty((4, self.d))
         tile, directions = np.empty((TILE, self.d), single), np.empty((count, self.d), single)
-        score, plane = np.empty(count), np.empty((2, self.d))
+        score, starts, plane = np.empty(count), np.empty((2, count)), np.empty((2, self.d))
         score_directions(
             table.rows, table.factor, sample.members, sample.weight, part.mean, stretch, scored,
-            room, tile, directions, columns, score,
+            self.searched(scored), room, tile, np.empty((3, GAPS + 1)), directions, columns, score,
+            starts,
         )  # fmt: skip
-        drawn = self.draw_direction(part, sample, score)
+        drawn, start = self.draw_direction(part, sample, score, starts)
         if drawn >= 0:
             averages = max(1, min(AVERAGES, AVERAGED_VALUES // columns.size))
             if not settle_sample(
-                columns, sample.weight, part.mean, stretch, table.spherical, averages,
-                SAMPLE_SPLITS, room, directions[drawn], lines, plane,
+                columns, sample.weight, part.mean, stretch, table.spherical, drawn, start,
+                0 if start > 0.0 else averages, SAMPLE_SPLITS, room, directions[drawn], lines,
+                plane,
             ):  # fmt: skip
                 drawn = -1
         self.scratch.append(buffer)
         return drawn, plane
 
-    def draw_direction(self, part: _Part, sample: Pool, score: Floats) -> int:
-        """Draw a candidate by its score; -1 if no direction tells anything apart."""
+    def searched(self, scored: int) -> int:
+        """Count the members among which planes off the mean are searched for.
+
+        None in few columns, which have no room for many groups that are all equally far apart.
+        None for the cosine distance: it saves by the lengths of the means of both sides, so halves
+        of many groups save more than one group alone.
+        """
+        few = self.table.spherical or self.table.rows.shape[1] < MANY_COLUMNS
+        return 0 if few else min(scored, SCORED)
+
+    def draw_direction(
+        self, part: _Part, sample: Pool, score: Floats, starts: Floats
+    ) -> tuple[int, float]:
+        """Draw a candidate by its score, and where its plane starts on the way to it.
+
+        -1 if no direction tells anything apart. `starts` has what `find_gap` found.
+        """
         useful, count = score > 0.0, score.size
         if not useful.any():
-            return -1
-        gain = part.cost * (1.0 - np.sqrt(1.0 - score))
+            return -1, 0.0
+        off_mean = starts[1] > OFF_MEAN
+        times = np.where(off_mean, starts[1], 1.0)
+        gain = part.cost * np.minimum((1.0 - np.sqrt(1.0 - score)) * times, 1.0)
         weight = np.ones(count) if sample.weight.size == 0 else sample.weight[:count] * 1.0
         heat = self.heat(0, part.cost - float(gain.max()))
         keys = self.table.key[sample.members[:count]]
-        return int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
+        drawn = int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
+        return drawn, float(starts[0, drawn]) if off_mean[drawn] else 0.0
 
     def settle(
         self, members: Members, part: _Part, plane: Floats, splits: int

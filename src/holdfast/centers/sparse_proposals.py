@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from holdfast._machine.jit import read_only
 from holdfast._machine.work import share_parts
 from holdfast.centers._member_kernels import Margins
+from holdfast.centers._sample_kernels import GAPS
 from holdfast.centers._sparse_kernels import (
     add_products,
     gather_rows,
@@ -155,17 +156,21 @@ class SparseProposer(Proposer):
             self.starts, self.stored, self.values, table.factor * stretch, self.where,
             sample.members, columns, values,
         )  # fmt: skip
-        room, lines, mean = np.empty((3, size)), np.empty((6, self.d)), part.mean * stretch
-        score, plane = np.empty(count), np.empty((2, self.d))
+        room, lines, mean = np.empty((4, size)), np.empty((6, self.d)), part.mean * stretch
+        score, gaps, plane = np.empty(count), np.empty((2, count)), np.empty((2, self.d))
         rows = (starts, columns, values, sample.weight, mean)
-        score_rows(*rows, count, scored, room, lines[0], score)
-        drawn = self.draw_direction(part, sample, score)
+        score_rows(
+            *rows, scored, self.searched(scored), room, np.empty((3, GAPS + 1)), lines[0], score,
+            gaps,
+        )  # fmt: skip
+        drawn, start = self.draw_direction(part, sample, score, gaps)
         if drawn < 0:
             return -1, plane
         averages = max(1, min(AVERAGES, AVERAGED_VALUES // (size * self.width)))
         settled = settle_rows(
-            *rows, stretch, table.spherical, drawn, averages, SAMPLE_SPLITS, room, lines, plane
-        )
+            *rows, stretch, table.spherical, drawn, start, 0 if start > 0.0 else averages,
+            SAMPLE_SPLITS, room, lines, plane,
+        )  # fmt: skip
         return drawn if settled else -1, plane
 
     def parts_of(self, size: int) -> list[slice]:
