@@ -1,8 +1,9 @@
 """A year of weekly releases: following and keeping them in a lineage, against fitting again.
 
 52 releases of 100,000 x 10 rows; in each, 2% of the rows leave, as many come, 2% change a lot and all
-others a little. Times are processor times of all threads, so that other programs matter little.
-Writes year.json and year.md. Each part runs in a process of its own.
+others a little. And the first release after a fit of 1,000,000 x 10 rows, found again by ids as above, or
+by their values if all others stay as they are. Times are processor times of all threads, so that other
+programs matter little. Writes year.json and year.md. Each part runs in a process of its own.
 """
 
 import argparse
@@ -27,6 +28,7 @@ N_PLACES, SPREAD = 16, 96
 EARLY = 10  # the release after which memory is compared with that at the end
 PARTS = ("follow", "fit", "default")
 """Follow and append; fit just the levels and save; fit with the default number of centers and save."""
+FIRST, ROUNDS = "first", 3
 
 
 def make_releases(weeks: int, n: int, d: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
@@ -91,6 +93,38 @@ def run_part(part: str, weeks: int, n: int, d: int) -> dict[str, Any]:
     return found
 
 
+def run_first(n: int, d: int) -> dict[str, Any]:
+    """Fit, then follow for the first time; the smallest times of a few rounds, by how rows are found."""
+    from holdfast import HierarchicalKMedian
+
+    releases = make_releases(2, n, d)
+    (ids, rows), (later, today) = next(releases), next(releases)
+    numbers = [np.array([int(name[1:]) for name in names]) for names in (ids, later)]
+    stay = np.isin(*numbers)
+    same = np.concatenate((rows[stay], today[: n - int(np.count_nonzero(stay))]))
+
+    def measure(known: Any, X: NDArray[Any], wanted: Any) -> tuple[float, float]:
+        start = time.process_time()
+        model = HierarchicalKMedian(LEVELS[-1]).fit(rows, ids=known)
+        middle = time.process_time()
+        model.follow(X, ids=wanted, levels=LEVELS)
+        return middle - start, time.process_time() - middle
+
+    def spell(chosen: NDArray[Any]) -> NDArray[Any]:  # anew: a text remembers its hash
+        return np.array([f"C{i:07d}" for i in chosen], dtype=object)
+
+    ways: dict[str, Any] = {
+        "texts": lambda: measure(spell(numbers[0]), today, spell(numbers[1])),
+        "numbers": lambda: measure(numbers[0], today, numbers[1]),
+        "values": lambda: measure(None, same, None),
+    }
+    found: dict[str, Any] = {"rows": n, "columns": d}
+    for _ in range(ROUNDS + 1):  # the first one loads kernels
+        for name, way in ways.items():
+            found.setdefault(name, []).append(way())
+    return found | {name: np.min(found[name][1:], axis=0).tolist() for name in ways}
+
+
 def _total(part: dict[str, Any]) -> float:
     return float(part["work"] + part["files"])
 
@@ -127,13 +161,25 @@ def describe(found: dict[str, Any]) -> str:
         f"{late / 1e6:.0f} MB at the end. Moved in a release at the finest level that moved most: at "
         f"most {max(follow['moved'], default=0.0):.1%} (2% of the rows change a lot)."
     )
+    first = found[FIRST]
+    lines.append(
+        f"\nThe first `follow` after a fit of {first['rows']:,} x {first['columns']} rows, by how rows are found "
+        f"again; seconds of processor time, the least of {ROUNDS}:\n"
+    )
+    lines += ["| rows found by | fit | follow | follow / fit |", "| --- | --- | --- | --- |"]
+    for name in ("texts", "numbers", "values"):
+        a, b = first[name]
+        what = "their values" if name == "values" else f"ids that are {name}"
+        lines.append(f"| {what} | {a:.2f} | {b:.2f} | {b / a:.2f} |")
     return "\n".join(lines) + "\n"
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few and small releases")
-    parser.add_argument("--part", choices=PARTS, help="run one part and print what it found")
+    parser.add_argument(
+        "--part", choices=(*PARTS, FIRST), help="run one part and print what it found"
+    )
     parser.add_argument("--output", type=Path, help="folder of the results")
     options = parser.parse_args(arguments)
     options.weeks, options.rows = (4, 1_000) if options.quick else (52, 100_000)
@@ -144,10 +190,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = read_arguments(arguments)
     size = (options.weeks, options.rows, 10)
     if options.part is not None:
-        print(json.dumps(run_part(options.part, *size)))
+        first = options.part == FIRST
+        print(json.dumps(run_first(10 * size[1], 10) if first else run_part(options.part, *size)))
         return 0
     found: dict[str, Any] = dict(zip(("weeks", "rows", "columns"), size, strict=True))
-    for part in PARTS:
+    for part in (*PARTS, FIRST):
         more = ["--quick"] if options.quick else []
         command = [sys.executable, str(Path(__file__).resolve()), "--part", part, *more]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
