@@ -23,11 +23,12 @@ from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.model import Naming
 from holdfast.parameters import check_integer, check_weight, settings_for, warn_user
 from holdfast.pipeline import cluster_rows
-from holdfast.rows.ids import Left, check_ids, find_ids, normal_ids
+from holdfast.rows.ids import DepartedRows, check_ids, find_ids, normal_ids
 from holdfast.rows.log import RowLog
 
 if TYPE_CHECKING:  # loaded on first use: half of the package, and fits do not need it
-    from holdfast.follow.engine import Followed, Options, Yesterday
+    from holdfast.follow.engine import Followed, Options
+    from holdfast.follow.match import Yesterday
     from holdfast.follow.report import Staleness
 
 
@@ -38,7 +39,7 @@ class FollowedModel:
     hierarchy_: Hierarchy
     labels_: NDArray[np.int32]
     _ids: NDArray[Any] | None
-    _left: Left | None
+    _left: DepartedRows | None
     _bound: bool
     _least: float | None
 
@@ -235,7 +236,7 @@ class FollowedModel:
                 f"Row {int(np.argmin(rows.any(axis=1)))} of X is all zeros; "
                 'metric="cosine" needs rows with a nonzero value. Remove such rows.'
             )
-        from holdfast.follow.engine import Yesterday
+        from holdfast.follow.match import Yesterday
 
         return Yesterday(
             model.hierarchy_,

@@ -7,16 +7,6 @@ import numpy as np
 from holdfast._machine.jit import kernel
 from holdfast.centers._distance_kernels import distance_from, scale_distances
 
-__all__ = [
-    "choose_leaves",
-    "closest_units",
-    "cost_to_point",
-    "count_flow",
-    "count_weight",
-    "measure_paths",
-    "sum_leaves",
-]
-
 
 @kernel
 def sum_leaves(rows, weight, leaf, sums):

@@ -12,8 +12,6 @@ from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.locate import MeansLocator
 from holdfast.hierarchy.model import Naming
 
-__all__ = ["build_changed", "build_unchanged", "give_names", "names_by_label", "next_name_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class _Order:

@@ -42,11 +42,10 @@ from holdfast.follow.state import (
 )
 from holdfast.follow.structure import improve_structure, retire_names, settle_rows
 from holdfast.hierarchy import Hierarchy
-from holdfast.rows.ids import Left
+from holdfast.rows.ids import DepartedRows
 
 Rows = Floats  # or 32-bit ones: means read them as they are
 
-__all__ = ["Followed", "Options", "Yesterday", "follow_rows", "name_fitted"]
 
 LADDER = (0.7, 0.5, 0.3, 0.15, 0.0)
 """Parts of the price at the levels that cost too much, until they do not."""
@@ -76,7 +75,7 @@ class Followed:
     moves: NDArray[Any]
     events: NDArray[Any]
     report: FollowReport
-    left: Left | None
+    left: DepartedRows | None
     least: float
 
 
@@ -175,13 +174,13 @@ def name_fitted(
     weight: Floats | None,
     ids: NDArray[Any] | None,
     fitted: Hierarchy,
-) -> tuple[Hierarchy, Left | None]:
+) -> tuple[Hierarchy, DepartedRows | None]:
     """Give a fit the names of the clusters before it, and end it at the largest level.
 
     Returns
     -------
     hierarchy : Hierarchy
-    left : Left or None
+    left : DepartedRows or None
         Who left.
     """
     assert yesterday.hierarchy.naming is not None

@@ -14,8 +14,6 @@ from holdfast.centers.proposals import Proposer
 from holdfast.follow._kernels import cost_to_point
 from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Solution
 
-__all__ = ["Idea", "Ideas", "kept_by", "split_leaf"]
-
 WORTH_A_TRY = 0.02  # by how much J may rise before rows have settled
 PAIRED = 6  # merges and splits of a level that are combined
 NEIGHBORS = 6  # clusters that an idea considers for each cluster

@@ -12,10 +12,7 @@ from holdfast._machine.work import share_rows
 from holdfast.centers.keyed_table import Table, collect_table
 from holdfast.follow.state import Floats, Ints, Levels, Numbers, Scalar, Units
 from holdfast.hierarchy import Hierarchy
-from holdfast.rows.ids import MOST_REMEMBERED, Left, find_ids
-
-__all__ = ["Known", "Match", "Today", "Yesterday", "group_staying", "key_rows", "list_known"]
-__all__ += ["match_rows", "who_left"]
+from holdfast.rows.ids import MOST_REMEMBERED, DepartedRows, find_ids
 
 Waiting = Callable[[NDArray[np.bool_]], tuple[Floats, float]]
 
@@ -33,7 +30,7 @@ class Yesterday:
         Prepared like today's.
     weight : ndarray of shape (n_rows,), dtype float64, or None
     ids : ndarray of shape (n_rows,) or None
-    left : Left or None
+    left : DepartedRows or None
     spherical : bool
         Whether the distance is the cosine distance.
     seed : int
@@ -47,7 +44,7 @@ class Yesterday:
     rows: Floats
     weight: Floats | None
     ids: NDArray[Any] | None
-    left: Left | None
+    left: DepartedRows | None
     spherical: bool
     seed: int
     bound: bool = False
@@ -170,7 +167,7 @@ def _find(
     return replace(match, left=known.place[match.left]), same, least
 
 
-def _remember(left: Left | None, before: Levels, match: Match, who: NDArray[Any]) -> Match:
+def _remember(left: DepartedRows | None, before: Levels, match: Match, who: NDArray[Any]) -> Match:
     """Give rows that return their old leaf, if it is still there."""
     if (
         left is None
@@ -192,7 +189,7 @@ def _remember(left: Left | None, before: Levels, match: Match, who: NDArray[Any]
     return replace(match, origin=origin, returning=returning)
 
 
-def who_left(yesterday: Yesterday, today: Today, before: Levels) -> Left | None:
+def who_left(yesterday: Yesterday, today: Today, before: Levels) -> DepartedRows | None:
     """Remember who left, the latest first; forget who returned and who left long ago."""
     level, gone = before.sizes[-1], today.match.left
     leaf = yesterday.hierarchy.cut(level)[gone]
@@ -213,7 +210,7 @@ def who_left(yesterday: Yesterday, today: Today, before: Levels) -> Left | None:
         ids = np.concatenate((ids, old.ids[still]))
         names = np.concatenate((names, old.names[still]))
     most = min(MOST_REMEMBERED, today.numbers.size)
-    return Left(ids[:most], names[:most], level)
+    return DepartedRows(ids[:most], names[:most], level)
 
 
 def _content_keys(yesterday: Yesterday, rows: Floats) -> NDArray[np.uint64]:

@@ -23,23 +23,6 @@ from holdfast.follow.state import (
 )
 from holdfast.hierarchy import Hierarchy
 
-__all__ = [
-    "EVENTS",
-    "REASONS",
-    "ClusterMatch",
-    "FollowPlan",
-    "FollowReport",
-    "Staleness",
-    "list_events",
-    "list_moves",
-    "match_clusters",
-    "match_fresh",
-    "measure_staleness",
-    "name_events",
-    "partners_of",
-    "priceless",
-]
-
 REASONS = ("values changed", "new parent", "split", "merge", "boundary moved")
 """Why a row has moved: the first that holds."""
 

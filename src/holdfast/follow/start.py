@@ -27,8 +27,6 @@ from holdfast.follow.state import (
 )
 from holdfast.follow.structure import TRIAL, Wishes, latent_fall
 
-__all__ = ["latent_gains", "place_rows", "start_from"]
-
 MARGIN = 1.25
 """How much more a move must pay than yesterday; what changes by chance is less."""
 

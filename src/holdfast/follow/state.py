@@ -15,9 +15,6 @@ from holdfast.centers.choose import ancestors_among
 from holdfast.follow._kernels import count_flow, count_weight, measure_paths, sum_leaves
 from holdfast.hierarchy import Hierarchy
 
-__all__ = ["NEW", "Levels", "Problem", "Solution", "Units", "caution_for", "levels_of"]
-__all__ += ["count_by", "solve_as"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]

@@ -25,15 +25,6 @@ from holdfast.follow.state import (
     solve_as,
 )
 
-__all__ = [
-    "Wishes",
-    "improve_structure",
-    "latent_fall",
-    "retire_names",
-    "settle_rows",
-    "split_leaf",
-]
-
 ROUNDS = 12  # of *Rows* at most
 _LEAST_FALL = 1e-6  # of J, below which a round is the last
 TRIES = 10  # ideas that are tried before structure is left as it is

@@ -19,7 +19,7 @@ _STRIDE = 16  # ids that are compared at once
 
 
 @dataclass(frozen=True, eq=False)
-class Left:
+class DepartedRows:
     """Rows that left, the latest first: who they were, and the name of their finest cluster.
 
     Attributes

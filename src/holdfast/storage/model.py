@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from holdfast.centers.medoids import METRICS
 from holdfast.hierarchy import Hierarchy
-from holdfast.rows.ids import Left, check_unique, pack_ids, unpack_ids
+from holdfast.rows.ids import DepartedRows, check_unique, pack_ids, unpack_ids
 from holdfast.storage.archive import DamagedFile, read_archive, write_archive
 from holdfast.storage.hierarchy import (
     hierarchy_from_arrays,
@@ -77,7 +77,7 @@ class ModelRecord:
     table : TableRecord or None
     ids : ndarray of shape (n_rows,), dtype int64 or object, or None
         Ids of the rows; not stored if `table` has them.
-    left : Left or None
+    left : DepartedRows or None
         Rows that left while the model was followed.
     bound : bool
         Whether a budget has held rows back.
@@ -95,7 +95,7 @@ class ModelRecord:
     cap: dict[str, Any] | None = None
     table: TableRecord | None = None
     ids: NDArray[Any] | None = None
-    left: Left | None = None
+    left: DepartedRows | None = None
     bound: bool = False
     least: float | None = None
 
@@ -218,7 +218,7 @@ def _check_least(least: Any) -> float | None:
     return least
 
 
-def _read_left(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Left:
+def _read_left(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> DepartedRows:
     record, names = _record(metadata, "left"), arrays.get("left.names")
     if names is None or names.dtype != np.int64 or names.ndim != 1 or (names < 0).any():
         raise ValueError("it has no cluster names of the rows that left")
@@ -228,7 +228,7 @@ def _read_left(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     ids = unpack_ids(record.get("ids"), arrays, names.size, "left")
     if ids is None:
         raise ValueError("it has no ids of the rows that left")
-    return Left(check_unique(ids), names, level)
+    return DepartedRows(check_unique(ids), names, level)
 
 
 def _read_first_format(
