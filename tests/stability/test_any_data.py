@@ -25,7 +25,7 @@ from holdfast import (
     clustering_distance,
     row_influence,
 )
-from holdfast.clusterers import ward_linkage
+from holdfast.clusterers import METHODS, ward_linkage
 from holdfast.stability import Add, Bootstrap, Jitter, SensitivityResult
 from holdfast.stability.measures import encode_labels, mutual_information, overlap_table
 from holdfast_paper import draws
@@ -65,6 +65,9 @@ def test_distances_give_what_their_rows_give():
             AgglomerativeClustering(linkage="average"), ROWS, 4, **change, **FEW
         )
         same(given, rows)
+
+    given = average_sensitivity(METHODS["average"].by_distance(), distances, 4, **FEW)
+    same(given, average_sensitivity(METHODS["average"].build(), ROWS, 4, **FEW))
 
     def nearest(D, k, seed):
         return AgglomerativeClustering(k, metric="precomputed", linkage="single").fit_predict(D)
