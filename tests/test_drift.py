@@ -110,9 +110,11 @@ for t in range(5):
     panel.append(Release(np.arange(42), column[:, None]))
 first = (column > 8.0).astype(int)
 paths = {
-    "today": hindsight.move_online(panel, first, 1.0, hindsight.by_today),
+    "today": hindsight.move_online(panel, first, 1.0, hindsight.by_saving),
     "sum": hindsight.move_online(panel, first, 2.5, hindsight.by_sum),
-    "mean": hindsight.move_online(panel, first, 0.5, hindsight.by_mean),
+    "mean": hindsight.move_online(panel, first, 0.5, hindsight.by_saving, hindsight.at_mean),
+    "both": hindsight.move_online(panel, first, 0.5, hindsight.by_saving, hindsight.at_both),
+    "trend": hindsight.move_online(panel, first, 1.5, hindsight.by_saving, hindsight.at_trend),
     "hindsight": hindsight.move_in_hindsight(panel, [first] * 5, 2.5),
 }
 found["paths"] = {rule: np.array(labels)[:, 40:].T.tolist() for rule, labels in paths.items()}
@@ -194,6 +196,8 @@ def test_rules_for_single_rows_decide_as_by_hand(measured: dict[str, Any]):
     assert paths["today"] == [[0, 0, 1, 0, 0], [0, 1, 1, 1, 1]]
     assert paths["sum"] == [[0, 0, 0, 0, 0], [0, 0, 1, 1, 1]]
     assert paths["mean"] == [[0, 0, 0, 0, 0], [0, 0, 1, 1, 1]]
+    assert paths["both"] == [[0, 0, 0, 0, 0], [0, 0, 1, 1, 1]]
+    assert paths["trend"] == [[0, 0, 1, 0, 0], [0, 1, 1, 1, 1]]
     assert paths["hindsight"] == [[0, 0, 0, 0, 0], [0, 1, 1, 1, 1]]
 
 

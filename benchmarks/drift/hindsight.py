@@ -3,7 +3,9 @@
 On the slow panels for choosing. `follow` at several prices; then flat clusters, one k at a time, whose
 rows move one by one from the first clusters of `follow`. A row moves if a saving exceeds a threshold, a
 multiple of the mean distance of a row to its center: today's saving; the sum of all savings since they
-began; or the saving at the mean of today's and yesterday's values. *Hindsight* knows all releases: it
+began; or the saving at other values: the mean of today's and yesterday's; the same after yesterday's were
+carried along with the center of their cluster; the mean of both savings; or the saving at today's values
+carried on by half of the last change. *Hindsight* knows all releases: it
 minimizes the sum of all costs plus the threshold for each move, means and paths of rows in turns.
 """
 
@@ -25,7 +27,8 @@ from series import KS, SERIES, SLOW
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.integer]
-Rule = Callable[[Array, Array, Array], tuple[Array, Array]]
+Rule = Callable[[Array, Array], tuple[Array, Array]]
+Places = Callable[[Array, Array, Array], list[Array]]
 ROUNDS = 12
 
 
@@ -38,22 +41,43 @@ def means_of(X: Array, labels: Labels, otherwise: Array) -> Array:
                      for c in range(len(otherwise))])  # fmt: skip
 
 
-def by_today(today: Array, _before: Array, _sum: Array) -> tuple[Array, Array]:
+def by_saving(saved: Array, _sum: Array) -> tuple[Array, Array]:
     """Return the evidence for a move, and the sum of savings that is remembered: none."""
-    return today, np.zeros_like(today)
+    return saved, np.zeros_like(saved)
 
 
-def by_sum(today: Array, _before: Array, total: Array) -> tuple[Array, Array]:
-    total = np.maximum(0.0, total + today)
-    return np.where(today > 0.0, total, 0.0), total
+def by_sum(saved: Array, total: Array) -> tuple[Array, Array]:
+    total = np.maximum(0.0, total + saved)
+    return np.where(saved > 0.0, total, 0.0), total
 
 
-def by_mean(_today: Array, middle: Array, _sum: Array) -> tuple[Array, Array]:
-    return middle, np.zeros_like(middle)
+def at_today(X: Array, _before: Array, _shift: Array) -> list[Array]:
+    """Return where a row is looked at; `shift` is by how much the center of its cluster moved."""
+    return [X]
+
+
+def at_mean(X: Array, before: Array, _shift: Array) -> list[Array]:
+    return [0.5 * (X + before)]
+
+
+def at_carried_mean(X: Array, before: Array, shift: Array) -> list[Array]:
+    return [0.5 * (X + before + shift)]
+
+
+def at_both(X: Array, before: Array, shift: Array) -> list[Array]:
+    return [X, before + shift]
+
+
+def at_trend(X: Array, before: Array, _shift: Array) -> list[Array]:
+    return [X + 0.5 * (X - before)]
 
 
 def move_online(
-    releases: list[Release], first: Labels, threshold: float, rule: Rule
+    releases: list[Release],
+    first: Labels,
+    threshold: float,
+    rule: Rule,
+    where: Places = at_today,
 ) -> list[Labels]:
     """Labels of all releases, each decided without the later ones; new rows go to the nearest center."""
     table = Histories.of([one.ids for one in releases])
@@ -65,17 +89,17 @@ def move_online(
     found = [first]
     for place, release in zip(table.places[1:], releases[1:], strict=True):
         X, home, new = release.X, label[place].copy(), label[place] < 0
-        middle = np.where(np.isnan(values[place]), X, 0.5 * (X + values[place]))
+        before, old = np.where(np.isnan(values[place]), X, values[place]), centers
         home[new] = distances(X[new], centers).argmin(axis=1)
         labels, rows = home, np.arange(place.size)
         for _ in range(ROUNDS):
             centers = means_of(X, labels, centers)
-            near, half = distances(X, centers), distances(middle, centers)
-            away = near if rule is not by_mean else half
+            looked_at = where(X, before, (centers - old)[home])
+            away = sum(distances(each, centers) for each in looked_at) / len(looked_at)
             best = np.where(np.arange(k) == home[:, None], np.inf, away).argmin(axis=1)
-            saved = [each[rows, home] - each[rows, best] for each in (near, half)]
-            evidence, summed = rule(*saved, total[place])
-            go = (evidence > threshold * near[rows, home].mean()) & ~new
+            evidence, summed = rule(away[rows, home] - away[rows, best], total[place])
+            scale = distances(X, centers)[rows, home].mean()
+            go = (evidence > threshold * scale) & ~new
             after = np.where(go, best, home)
             if (after == labels).all():
                 break
@@ -148,19 +172,24 @@ def main() -> None:
         runs = [run_states(Follow(options), releases) for releases in panels]
         told = ", ".join(f"{name} {value:g}" for name, value in options.items())
         lines.append(line("follow", told, lambda i, k, r=runs: [one.names[k] for one in r[i]]))
-    rules: dict[str, tuple[Rule, tuple[float, ...]]] = {
-        "flat: today's saving": (by_today, (0.3, 0.4, 0.5)),
-        "flat: sum of savings": (by_sum, (0.6, 0.8, 1.0)),
-        "flat: saving at the mean of two releases": (by_mean, (0.2, 0.3, 0.4)),
+    rules: dict[str, tuple[Rule, Places, tuple[float, ...]]] = {
+        "flat: today's saving": (by_saving, at_today, (0.3, 0.4, 0.5)),
+        "flat: sum of savings": (by_sum, at_today, (0.6, 0.8, 1.0)),
+        "flat: saving at the mean of two releases": (by_saving, at_mean, (0.2, 0.3, 0.4)),
+        "flat: the same, carried along": (by_saving, at_carried_mean, (0.2, 0.3, 0.4)),
+        "flat: mean of today's and yesterday's saving": (by_saving, at_both, (0.3, 0.4, 0.5)),
+        "flat: saving where the trend leads": (by_saving, at_trend, (0.5, 0.6, 0.7)),
     }
-    for what, (rule, thresholds) in rules.items():
+    for what, (rule, where, thresholds) in rules.items():
         for h in thresholds:
-            run = lambda i, k, h=h, rule=rule: move_online(panels[i], first[i, k], h, rule)  # noqa: E731
+            run = lambda i, k, h=h, rule=rule, where=where: move_online(  # noqa: E731
+                panels[i], first[i, k], h, rule, where
+            )
             lines.append(line(what, f"threshold {h:g}", run))
     for h in (0.5, 1.0, 2.0):
         lines.append(
             line("flat: hindsight", f"threshold {h:g}", lambda i, k, h=h: move_in_hindsight(
-                panels[i], move_online(panels[i], first[i, k], 0.3, by_today), h))
+                panels[i], move_online(panels[i], first[i, k], 0.3, by_saving), h))
         )  # fmt: skip
     print(markdown_table(["rule", "option", "moved / warm k-means'", "cost"], lines))
 
