@@ -1,4 +1,4 @@
-"""Rows as means read them: where they are, with a key each, and weights that are counted."""
+"""Rows as means read them, with a key each and weights that are counted; clusters of them, samples."""
 
 import math
 from dataclasses import dataclass
@@ -20,6 +20,10 @@ _WEIGHT_BITS = 36
 _MOST_COUNTED = 1 << 40
 _BLOCK = 1 << 22  # values of dense rows in memory twice
 _WIDE = 1024  # columns up to which zeros are part of the content that is hashed
+
+
+Floats = NDArray[np.float64]
+Members = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -204,6 +208,40 @@ class Pool:
     members: NDArray[np.int32]
     weight: NDArray[np.int64]
     whole: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is known of a cluster before it proposes; `center` is the row that names it."""
+
+    center: int
+    mean: Floats
+    low: Floats
+    high: Floats
+    cost: float
+    reach: float  # no member is farther from the mean; may be infinite
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """How a cluster would be split; `gain` is the cost it saves, `key` that of the row drawn."""
+
+    plane: Any  # ndarray of shape (2, n_features), or SparsePlane
+    moves: NDArray[np.bool_]
+    stay: Part
+    go: Part
+    gain: float
+    key: np.uint64
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Members, what is known of them, the sample, and the split they propose."""
+
+    members: Members
+    part: Part
+    pool: Pool
+    proposal: Proposal | None  # none: its members are all equal
 
 
 def collect_pool(table: Table, members: NDArray[np.int32], least: int, wanted: int) -> Pool:

@@ -5,7 +5,7 @@
 
 import math
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,16 @@ from holdfast.centers._sample_kernels import (
     to_directions,
 )
 from holdfast.centers.choose import round_keys, temperature_rate
-from holdfast.centers.keyed_table import Pool, Table, collect_pool
+from holdfast.centers.keyed_table import (
+    Cluster,
+    Floats,
+    Members,
+    Part,
+    Pool,
+    Proposal,
+    Table,
+    collect_pool,
+)
 
 SAMPLE = 4096
 SCORED = 512  # members that score candidates; in few columns as many more as SCORED_VALUES hold
@@ -52,43 +61,6 @@ _STEP_BITS = 30  # of the grid of a column
 _FINE = 12  # halvings of the extent from which a part is measured on its own
 _THREADED = 1 << 19  # values in a pass from which threads pay
 _PROPOSE, _CHOOSE = 1, 2  # clocks of a row: as a candidate, as the proposal of its cluster
-
-Floats = NDArray[np.float64]
-Members = NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What is known of a cluster before it proposes; `center` is the row that names it."""
-
-    center: int
-    mean: Floats
-    low: Floats
-    high: Floats
-    cost: float
-    reach: float  # no member is farther from the mean; may be infinite
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """How a cluster would be split; `gain` is the cost it saves, `key` that of the row drawn."""
-
-    plane: Any  # ndarray of shape (2, n_features), or SparsePlane
-    moves: NDArray[np.bool_]
-    stay: _Part
-    go: _Part
-    gain: float
-    key: np.uint64
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """Members, what is known of them, the sample, and the split they propose."""
-
-    members: Members
-    part: _Part
-    pool: Pool
-    proposal: Proposal | None  # none: its members are all equal
 
 
 class Proposer:
@@ -120,14 +92,14 @@ class Proposer:
         pool = collect_pool(self.table, members, SAMPLE, _POOL)
         return self.propose(members, self.survey(members, low[0], high[0]), pool)
 
-    def survey(self, members: Members, low: Floats, high: Floats) -> _Part:
+    def survey(self, members: Members, low: Floats, high: Floats) -> Part:
         """Find the mean of members within these bounds, their cost, and the row closest to it."""
         grid, near = self.grid_of(low, high), np.zeros(members.size, dtype=np.bool_)
         # No row is on the far side of a plane without a direction.
         nothing = Margins(0, low, math.inf)
         sums, _, _ = self.split_all(members, np.zeros((2, self.d)), grid, True, near, nothing)
         mean = self.means_of(sums[:1], np.array([self.weight_in(members)]), grid)[0]
-        part = _Part(-1, mean, low, high, 0.0, math.inf)
+        part = Part(-1, mean, low, high, 0.0, math.inf)
         return self.measure(part, members, ~near, np.array([mean, mean]))[1]
 
     def draw_cluster(self, clusters: list[Cluster], cost: float) -> int:
@@ -167,7 +139,7 @@ class Proposer:
             share_parts(2, work)
         return found[0], found[1]
 
-    def propose(self, members: Members, part: _Part, pool: Pool) -> Cluster:
+    def propose(self, members: Members, part: Part, pool: Pool) -> Cluster:
         """Find the split of one cluster."""
         if not (part.low < part.high).any():
             return Cluster(members, part, pool, None)
@@ -197,11 +169,11 @@ class Proposer:
         means: Floats = grid[0] + sums / weights[:, None].astype(np.float64) / steps
         return means
 
-    def exponent_of(self, part: _Part) -> int:
+    def exponent_of(self, part: Part) -> int:
         """Exponent of the extent of a cluster."""
         return max(math.frexp(float((part.high - part.low).max()))[1], -1000)
 
-    def plane_across(self, part: _Part) -> Floats:
+    def plane_across(self, part: Part) -> Floats:
         """Plane through the center across the widest column: it splits any members that differ."""
         anchor = self.place_of(part.center)
         plane = np.array([anchor, np.zeros(self.d)])
@@ -217,7 +189,7 @@ class Proposer:
         """Whether a row is on the far side, with the arithmetic of `split_members`."""
         return is_beyond(self.place_of(row), plane)
 
-    def start_plane(self, part: _Part, sample: Pool) -> tuple[int, Floats]:
+    def start_plane(self, part: Part, sample: Pool) -> tuple[int, Floats]:
         """Draw a candidate by what its direction tells apart; let its plane settle on the sample.
 
         -1 where no direction tells anything apart, or no plane.
@@ -259,7 +231,7 @@ class Proposer:
         return 0 if few else min(scored, SCORED)
 
     def draw_direction(
-        self, part: _Part, sample: Pool, score: Floats, starts: Floats
+        self, part: Part, sample: Pool, score: Floats, starts: Floats
     ) -> tuple[int, float]:
         """Draw a candidate by its score, and where its plane starts on the way to it.
 
@@ -278,7 +250,7 @@ class Proposer:
         return drawn, float(starts[0, drawn]) if off_mean[drawn] else 0.0
 
     def settle(
-        self, members: Members, part: _Part, plane: Floats, splits: int
+        self, members: Members, part: Part, plane: Floats, splits: int
     ) -> tuple[Floats, NDArray[np.bool_], Floats] | None:
         """Let a plane settle on all members; the plane, who is on its far side, and both means.
 
@@ -392,8 +364,8 @@ class Proposer:
         ]
 
     def measure(
-        self, part: _Part, members: Members, moves: NDArray[np.bool_], means: Floats
-    ) -> tuple[_Part, _Part]:
+        self, part: Part, members: Members, moves: NDArray[np.bool_], means: Floats
+    ) -> tuple[Part, Part]:
         """Measure both sides of a split: costs, bounds, and the row that names the far side."""
         exponent, points = self.exponent_of(part), means
         if self.table.spherical:
@@ -402,12 +374,12 @@ class Proposer:
         costs, low, high, closest, reaches = self.measure_all(members, moves, points, exponent)
         centers = (part.center, closest)
 
-        def describe(s: int) -> _Part:
+        def describe(s: int) -> Part:
             mean = np.minimum(np.maximum(means[s], low[s]), high[s])
             # The mean is moved into the bounds: no farther from what lies within.
             apart = length_of(points[s] - mean) if self.table.spherical else 0.0
             reach = (reaches[s] + apart) * (1.0 + 2.0**-20)
-            found = _Part(centers[s], mean, low[s], high[s], costs[s], reach)
+            found = Part(centers[s], mean, low[s], high[s], costs[s], reach)
             if not (low[s] < high[s]).any():
                 return replace(found, cost=0.0)
             if self.exponent_of(found) >= exponent - _FINE:

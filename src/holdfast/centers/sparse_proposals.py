@@ -26,7 +26,7 @@ from holdfast.centers._sparse_kernels import (
     sides_of_rows,
     split_rows,
 )
-from holdfast.centers.keyed_table import Pool, Table
+from holdfast.centers.keyed_table import Cluster, Floats, Members, Part, Pool, Table
 from holdfast.centers.proposals import (
     AVERAGED_VALUES,
     AVERAGES,
@@ -34,11 +34,7 @@ from holdfast.centers.proposals import (
     SAMPLE_SPLITS,
     SCORED,
     SCORED_VALUES,
-    Cluster,
-    Floats,
-    Members,
     Proposer,
-    _Part,
 )
 
 _THREADED = 1 << 19  # values in a pass from which threads pay
@@ -63,7 +59,7 @@ class SparsePlane:
 
 
 @dataclass(frozen=True)
-class _SparsePart(_Part):
+class _SparsePart(Part):
     """What is known of a cluster, in the columns in which a member has a value."""
 
     columns: NDArray[np.int32]
@@ -96,7 +92,7 @@ class SparseProposer(Proposer):
         self.d = self.columns.size
         self.where[self.columns] = np.arange(self.d, dtype=np.int32)
 
-    def propose(self, members: Members, part: _Part, pool: Pool) -> Cluster:
+    def propose(self, members: Members, part: Part, pool: Pool) -> Cluster:
         """Find the split of one cluster, in the columns that it uses."""
         with self.turn:
             part = self.narrow(part)
@@ -111,7 +107,7 @@ class SparseProposer(Proposer):
             stay, go = self.narrow(found.stay), self.narrow(found.go)
             return replace(cluster, proposal=replace(found, plane=plane, stay=stay, go=go))
 
-    def narrow(self, part: _Part) -> _SparsePart:
+    def narrow(self, part: Part) -> _SparsePart:
         """Keep the columns in which a member has a value."""
         if isinstance(part, _SparsePart):
             return part
@@ -141,7 +137,7 @@ class SparseProposer(Proposer):
         )  # fmt: skip
         return bool(side[0])
 
-    def start_plane(self, part: _Part, sample: Pool) -> tuple[int, Floats]:
+    def start_plane(self, part: Part, sample: Pool) -> tuple[int, Floats]:
         """Draw a candidate by what its direction tells apart; let its plane settle on the sample.
 
         -1 where no direction tells anything apart, or no plane.
