@@ -226,7 +226,7 @@ def _describe_provenance(inputs: Inputs) -> dict[str, Any]:
             "random states": inputs.repeats,
             "rows removed": ", ".join(name_amount(amount) for amount in inputs.deletes),
             "methods": ", ".join(method.title for method in inputs.methods),
-            "rows compared on": int(inputs.sample.size),
+            "rows compared on": f"{inputs.sample.size:,}",
         },
         "versions": _list_versions(),
     }
