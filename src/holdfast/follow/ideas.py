@@ -1,6 +1,5 @@
 """Ideas to change the structure, rated on the members of each leaf with the smallest keys; splits."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -8,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
-from holdfast.centers._member_kernels import room_for, sides_of
+from holdfast.centers._member_kernels import length_of, room_for, sides_of
 from holdfast.centers.keyed_table import Table, collect_pool
 from holdfast.centers.proposals import Proposer
 from holdfast.follow._kernels import cost_to_point
@@ -229,7 +228,7 @@ class Ideas:
         rows, weight = self.units.rows[some], self.units.weight[some].astype(np.float64)
         points, ref = self.found.points, float(self.problem.ref[-1])
         most = cost_to_point(rows, weight, 0, some.size, points, c, self.units.spherical)
-        most += math.hypot(*((rows - points[c]) * weight[:, None]).sum(axis=0).tolist())
+        most += length_of(((rows - points[c]) * weight[:, None]).sum(axis=0))
         stretch = float(self.leaf_weights[q]) / float(weight.sum())
         return bool(spent - (1.0 + 1e-9) * most * stretch / ref < WORTH_A_TRY)
 
