@@ -58,13 +58,29 @@ def test_edges_lie_between_the_steps(power, edge):
         assert scale == pytest.approx(math.ldexp(2.0**expected, power), rel=1e-12)
 
 
-def test_no_single_row_carries_a_scale():
-    rng = np.random.default_rng(1)
-    column = normal(rng, (400, 1))[:, 0]
-    for far in (10.0, 100.0):
-        core = core_deviation(Distinct.of(np.append(column, far)))
-        assert core < (1.02 if far == 10.0 else 1.7) * core_deviation(Distinct.of(column))
-        assert np.append(column, far).std() > (1.1 if far == 10.0 else 4.0)
+@pytest.mark.parametrize("far", [10.0, 1e6, -1e300])
+@pytest.mark.parametrize("n", [20, 100, 400])
+def test_no_single_row_carries_a_scale(n, far):
+    column = normal(np.random.default_rng(n), (n, 1))[:, 0]
+    core = core_deviation(Distinct.of(np.append(column, far)))
+    assert 0.9 < core / core_deviation(Distinct.of(column)) < (1.3 if n == 20 else 1.1)
+    few = np.append(np.zeros(n), [1.0, 1.0, 2.0])  # of a nearly constant column, too
+    core = core_deviation(Distinct.of(np.append(few, far)))
+    assert 0.5 < core / core_deviation(Distinct.of(few)) < 4.0
+
+
+def test_far_values_are_bounded_and_others_are_not():
+    column = np.concatenate((normal(np.random.default_rng(2), (300, 1))[:, 0], [50.0, -70.0]))
+    low, middle, high = np.sort(column)[[4, 150, -5]]  # hundredths: the four outermost rows
+    middle = (middle + np.sort(column)[151]) / 2.0
+    reach = 4.0 * max(middle - low, high - middle)
+    near = np.clip(column, middle - reach, middle + reach)
+    assert near.min() > -70.0
+    assert near.max() < 50.0
+    assert core_deviation(Distinct.of(column)) == pytest.approx(naive_core(near), rel=1e-12)
+    for inner in (column[:-2], near):
+        unbounded = core_deviation(Distinct.of(inner), far=math.inf)
+        assert core_deviation(Distinct.of(inner)) == unbounded  # bit for bit
 
 
 def nearly_constant(n_rare, n=1000):

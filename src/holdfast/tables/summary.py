@@ -43,6 +43,9 @@ MOST_VALUES = 1 << 20
 TAIL, TAIL_WEIGHT = 0.01, 1.0 / 16.0
 """Fraction of the rows in each tail of a column, and how much they count for its scale."""
 
+FAR = 4.0
+"""A value counts at most so many times as far from the median as values outside the tails."""
+
 NEARLY_CONSTANT = 0.25
 """Fraction of the rows that differ from the median; of fewer, the deviation says little."""
 
@@ -115,13 +118,19 @@ class Distinct:
 
 
 def core_deviation(
-    column: Distinct, tail: float = TAIL, weight: float = TAIL_WEIGHT, floor: bool = True
+    column: Distinct,
+    tail: float = TAIL,
+    weight: float = TAIL_WEIGHT,
+    floor: bool = True,
+    far: float = FAR,
 ) -> float:
     """Deviation of a column in which its tails count less.
 
     The fraction `tail` of the rows with the smallest values, and as many with the largest, count
-    `weight` each instead of 1. So no single row carries the scale, yet it changes continuously
-    with every value and every row, and is 0 only for a constant column.
+    `weight` each instead of 1. Values in the tails that are more than `far` times as far from the
+    median as any value outside of them count as if they were that far. So no single row carries the
+    scale, yet it changes continuously with every value and every row, and is 0 only for a constant
+    column.
 
     In a nearly constant column, the deviation only says how rare the other values are. With `floor`,
     the scale is at least ``s (1 - p)^8 / sqrt(2)``, where p is the fraction of the rows that differ
@@ -136,12 +145,16 @@ def core_deviation(
     values, counts = column.values, column.counts
     if values.size < 2:
         return 0.0
+    center = median(column)
+    others = values != center
+    reach = _reach(values, counts, center, tail)
+    reach = reach or _reach(values[others], counts[others], center, tail)
+    if reach > 0.0:
+        values = np.clip(values, center - far * reach, center + far * reach)
     # In units of a power of two, so that squares neither overflow nor vanish.
     exponent = int(np.frexp(np.abs(values).max())[1]) - 1
-    scaled = np.ldexp(values, -exponent)
+    scaled, center = np.ldexp(values, -exponent), math.ldexp(center, -exponent)
     found = _root_mean_square(scaled, counts, tail, weight)
-    center = float(np.ldexp(median(column), -exponent))
-    others = scaled != center
     rare = int(counts[others].sum()) / int(counts.sum())
     if floor and rare < NEARLY_CONSTANT:
         size = _root_mean_square(scaled[others], counts[others], tail, weight, center)
@@ -149,6 +162,16 @@ def core_deviation(
         often *= often
         found = max(found, often * often * size / MISMATCH)
     return max(float(np.ldexp(found, exponent)), _SMALLEST)
+
+
+def _reach(values: Values, counts: NDArray[np.int64], center: float, tail: float) -> float:
+    """How far values lie from the center outside of the tails, which have at least one row each."""
+    total, above = int(counts.sum()), np.cumsum(counts)
+    spared = max(1, math.ceil(tail * total))
+    if total <= 2 * spared:
+        return 0.0
+    low, high = np.searchsorted(above, [spared, total - 1 - spared], side="right")
+    return max(center - float(values[low]), float(values[high]) - center)
 
 
 def _root_mean_square(
