@@ -165,7 +165,7 @@ def core_deviation(
 
 
 def _reach(values: Values, counts: NDArray[np.int64], center: float, tail: float) -> float:
-    """How far values lie from the center outside of the tails, which have at least one row each."""
+    """Find how far values lie from the center outside of the tails, which have at least one row each."""
     total, above = int(counts.sum()), np.cumsum(counts)
     spared = max(1, math.ceil(tail * total))
     if total <= 2 * spared:
