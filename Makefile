@@ -109,7 +109,7 @@ drift: $(VENV)/.ready-drift
 	@$(RUN) benchmarks/drift/year.py $(filter --quick,$(ARGS))
 
 reproduce: $(VENV)/.ready-reproduce
-	@$(VENV)/bin/holdfast reproduce $(ARGS)
+	@$(VENV)/bin/holdfast reproduce $(if $(findstring --quick,$(ARGS)),--out build/reproduce) $(ARGS)
 
 fuzz: $(VENV)/.ready-fuzz
 	@$(RUN) tests/fuzz/run.py $(ARGS)
