@@ -3,11 +3,11 @@
 python benchmarks/prepare.py
 """
 
-import resource
 import time
 
 import numpy as np
 import pandas as pd
+from measure import measure_memory
 
 from holdfast import HierarchicalKMedian, TablePreparer
 from holdfast_paper.draws import normal
@@ -34,18 +34,19 @@ def make_table() -> pd.DataFrame:
 
 def main() -> None:
     table = make_table()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    HierarchicalKMedian(8).fit(TablePreparer().fit_transform(table.head(1000)))  # imports, compiles
+    memory = measure_memory(lambda: TablePreparer().fit_transform(table))
     start = time.process_time()
     rows = TablePreparer().fit_transform(table)
     prepared = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     HierarchicalKMedian(8).fit(rows)
     fitted = time.process_time() - start
     print(f"{N_ROWS:,} rows of {table.shape[1]} columns become {rows.shape[1]} prepared columns")
     print(f"CPU time: {prepared:.1f} s to prepare them, {fitted:.1f} s to fit means")
     print(
-        f"peak memory: {(peak - before) / 1024:.0f} MB beyond the table, "
+        f"peak memory: {memory['peak'] / 2**20:.0f} MB beyond the table of "
+        f"{table.memory_usage(deep=True).sum() / 2**20:.0f} MB, "
         f"of which the prepared rows are {rows.nbytes / 2**20:.0f} MB"
     )
 

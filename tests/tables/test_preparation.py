@@ -168,3 +168,20 @@ def test_importing_tables_loads_neither_pyarrow_nor_pandas():
     assert "'holdfast.tables.write'" in done.stdout
     assert "'pyarrow'" not in done.stdout
     assert "'pandas'" not in done.stdout
+
+
+def test_values_can_be_prepared_in_place():
+    preparation = TablePreparer().fit(np.arange(60.0).reshape(20, 3) ** 2).preparation_
+    values = np.arange(12.0).reshape(4, 3)
+    kept = values.copy()
+    rows = preparation.apply(values)
+    np.testing.assert_array_equal(values, kept)
+    assert preparation.apply(values, in_place=True) is values
+    np.testing.assert_array_equal(values, rows)
+
+
+def test_a_transformation_changes_no_table():
+    X = np.arange(60.0).reshape(20, 3) ** 2
+    kept = X.copy()
+    TablePreparer().fit(X).transform(X)
+    np.testing.assert_array_equal(X, kept)

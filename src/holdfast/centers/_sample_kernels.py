@@ -214,11 +214,11 @@ def settle_sample(
 
     The direction is averaged over the sample, by how far each member lies along it: so many steps
     of the power iteration. Many candidates lead to nearly the same direction. The plane across it
-    starts at the mean, or at a fraction `start` of the way to the candidate, number `chosen`. Members are split by
-    it, and it moves half way between the means of the two sides: until no member changes sides, or
-    after so many splits. Where a side would be empty, the
-    plane before decides. For the cosine distance the plane moves half way between the directions
-    of the two means. `room` has three lines as long as the sample, `lines` four of the columns.
+    starts at the mean, or at a fraction `start` of the way to the candidate, number `chosen`.
+    Members are split by it, and it moves half way between the means of the two sides: until no
+    member changes sides, or after so many splits. Where a side would be empty, the plane before
+    decides. For the cosine distance the plane moves half way between the directions of the two
+    means. `room` has three lines as long as the sample, `lines` four of the columns.
 
     Returns
     -------

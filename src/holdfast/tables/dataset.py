@@ -245,8 +245,12 @@ def prepare_like(
     by_name: bool = False,
     notify: Notify = ignore,
     advice: str = "",
+    only_rows: bool = False,
 ) -> Dataset:
-    """Repeat a preparation. Columns are found by name, or by position in files without names."""
+    """Repeat a preparation. Columns are found by name, or by position in files without names.
+
+    With `only_rows`, the values before preparation are not kept, which saves their memory.
+    """
     if not at_fit and (table.named or not by_name):
         table = _find_columns(table, preparation, {id_name, weights}, notify)
     sources = preparation.sources
@@ -263,7 +267,8 @@ def prepare_like(
     values = encode(table, preparation)
     if not used.all():
         values = values[used]
-    rows = restore_prepared(preparation.apply(values), preparation.scale)
+    prepared = preparation.apply(values, in_place=only_rows)
+    rows = restore_prepared(prepared, preparation.scale)
     if not np.isfinite(rows).all():
         raise TableError(f"{table.source} has values too large for the scales of the model.")
     weight = take_weight(table, weights)

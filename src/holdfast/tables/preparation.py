@@ -104,25 +104,27 @@ class Preparation:
         """The columns of the table, also where they are the prepared ones."""
         return self.inputs or tuple(Input(name) for name in self.columns)
 
-    def apply(self, values: Rows) -> Rows:
+    def apply(self, values: Rows, *, in_place: bool = False) -> Rows:
         """Fill and scale.
 
         Parameters
         ----------
         values : ndarray of shape (n, n_columns), dtype float64
             In the order of `columns`; NaN where missing.
+        in_place : bool, default=False
+            Overwrite `values` instead of making a second array of their size.
 
         Returns
         -------
         ndarray of shape (n, n_columns), dtype float64
-            A new array. NaN stays where there is no `fill`.
+            NaN stays where there is no `fill`.
         """
         if values.ndim != 2 or values.shape[1] != len(self.columns):
             raise ValueError(
                 f"values must have {len(self.columns)} columns; got an array of shape "
                 f"{values.shape}."
             )
-        rows = np.array(values, dtype=np.float64, order="C")
+        rows = values if in_place else np.array(values, dtype=np.float64, order="C")
         for j, fill in enumerate(self.fill or ()):
             column = rows[:, j]
             column[np.isnan(column)] = fill

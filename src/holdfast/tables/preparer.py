@@ -165,7 +165,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         if not table.named and hasattr(self, "feature_names_in_"):
             renamed = table.data.rename_columns(list(self.feature_names_in_))
             table = DataTable(table.source, renamed, named=True)
-        rows = prepare_like(table, self.preparation_, by_name=True, advice=IN_PYTHON).rows
+        rows = prepare_like(
+            table, self.preparation_, by_name=True, advice=IN_PYTHON, only_rows=True
+        ).rows
         return restore_prepared(rows, self.preparation_.scale, self._ids(X, table))
 
     def _ids(self, X: Any, table: DataTable) -> Any:
