@@ -198,7 +198,9 @@ def test_heavy_tails_are_named_and_logarithms_help():
         ({"x": [1.0]}, {"ignore": ["y"]}, "no column 'y'"),
         ({"x": [1.0]}, {"scale": "deviation"}, "scale must be one of"),
         ({"x": [f"t{i}" for i in range(20_000)]}, {"categories": ["x"]},
-         "column x has 20,000 or more categories; expected at most 10,000"),
+         r"column x has 20,000 or more categories; expected at most 10,000, which row 10000 \(from 0\)"),
+        ({"x": ["a", None, *(f"t{i // 2}" for i in range(30_000))]}, {"categories": ["x"]},
+         "10,000, which row 20000 "),
     ],
 )  # fmt: skip
 def test_bad_columns_are_named(columns, options, told):

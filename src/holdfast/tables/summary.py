@@ -246,6 +246,8 @@ class ColumnFacts:
         Whether all numbers are integers.
     sample : pyarrow.ChunkedArray or None
         Of text: its first part.
+    crowded_at : int or None
+        The row in which a category has more levels than it may have.
     """
 
     source: Input
@@ -255,6 +257,7 @@ class ColumnFacts:
     missing: int = 0
     whole: bool = True
     sample: "pa.ChunkedArray | None" = None
+    crowded_at: int | None = None
 
     def see(self, table: DataTable) -> None:
         """Count the values of a part."""
@@ -271,6 +274,7 @@ class ColumnFacts:
         self.numbers = found if self.numbers is None else self.numbers.add(found)
 
     def _count_levels(self, column: "pa.ChunkedArray") -> None:
+        first, known = self.present + self.missing, set(self.levels)
         self.present += len(column) - column.null_count
         self.missing += column.null_count
         if self.sample is None:
@@ -280,6 +284,12 @@ class ColumnFacts:
         for pair in to_texts(column).value_counts().to_pylist():
             if pair["values"] is not None:
                 self.levels[pair["values"]] += pair["counts"]
+        if len(self.levels) > MOST_LEVELS and self.crowded_at is None:
+            for row, text in enumerate(to_texts(column).to_pylist(), start=first):
+                known |= set() if text is None else {text}
+                if len(known) > MOST_LEVELS:
+                    self.crowded_at = row
+                    break
 
     def why_left_out(self, choice: ColumnChoice) -> str:
         """Say why the column is no use for distances; nothing if it is."""
@@ -398,7 +408,8 @@ def _settle_levels(found: ColumnFacts, gaps: bool) -> tuple[Input, str]:
     if len(found.levels) > MOST_LEVELS:
         raise TableError(
             f"column {show_name(name)} has {len(found.levels):,} or more categories; expected at "
-            f"most {MOST_LEVELS:,}. Leave it out, or group its values."
+            f"most {MOST_LEVELS:,}, which row {found.crowded_at} (from 0) exceeds. Leave it out, or "
+            "group its values."
         )
     often = {level for level, n in found.levels.items() if n >= RARE * found.present}
     rare = len(found.levels) - len(often)
