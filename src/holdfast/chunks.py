@@ -34,24 +34,13 @@ CHUNK_ROWS = PART_ROWS  # read and worked on at a time; never changes a result
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows of one chunk.
+    """Rows of one chunk."""
 
-    Attributes
-    ----------
-    place : str
-        Where it comes from, for messages.
-    names : tuple of str, or None
-    dtypes : tuple of str
-        Of the columns, as they were given; one for all of an array.
-    rows : ndarray of shape (n, n_features), dtype float64
-    weight : ndarray of shape (n,), or None
-        How often each row counts, as it was given; None for once.
-    """
-
-    place: str
+    place: str  # where it comes from, for messages
     names: tuple[str, ...] | None
-    dtypes: tuple[str, ...]
-    rows: NDArray[np.float64]
+    dtypes: tuple[str, ...]  # of the columns, as they were given; one for all of an array
+    rows: NDArray[np.float64]  # (n, n_features)
+    # (n,): how often each row counts, as it was given; None for once
     weight: NDArray[Any] | None = None
 
     def slice(self, start: int, stop: int) -> Chunk:
@@ -63,27 +52,15 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Source:
-    """Chunks that can be read once, or again and again.
+    """Chunks that can be read once, or again and again."""
 
-    Attributes
-    ----------
-    open : callable
-        Returns an iterator over arrays, frames, record batches, paths, and pairs of one of these
-        and weights.
-    again : bool
-        Whether it can be read more than once.
-    columns : tuple of str, or None
-        Which columns of frames and files to use; None for all.
-    chunk_rows : int
-    sample_weight : str or None
-        The column of frames and files that holds weights.
-    """
-
+    # Returns an iterator over arrays, frames, record batches, paths, and pairs of one of these and
+    # weights
     open: Callable[[], Iterable[Any]]
-    again: bool
-    columns: tuple[str, ...] | None = None
+    again: bool  # whether it can be read more than once
+    columns: tuple[str, ...] | None = None  # which columns of frames and files to use; None for all
     chunk_rows: int = CHUNK_ROWS
-    sample_weight: str | None = None
+    sample_weight: str | None = None  # the column of frames and files that holds weights
 
     def __iter__(self) -> Iterator[Chunk]:
         """Read all chunks, each checked against the first."""

@@ -201,17 +201,10 @@ def _label_frame(frame: Any, locator: Locator, expected: tuple[str, ...] | None)
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition and its name in messages.
-
-    Attributes
-    ----------
-    place : str
-    rows : Delayed or str
-        A task that returns an array or a table, or the path of a Parquet file.
-    """
+    """A partition and its name in messages."""
 
     place: str
-    rows: Delayed | str
+    rows: Delayed | str  # A task that returns an array or a table, or the path of a Parquet file
 
 
 def kind_of(X: Any) -> str:

@@ -35,35 +35,18 @@ DEFAULT_CENTERS = 256
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything besides the rows that determines a hierarchy.
+    """Everything besides the rows that determines a hierarchy."""
 
-    Attributes
-    ----------
-    seed : int
-        64 bits.
-    epsilon : float
-        0 is the greedy choice, infinity the uniform one.
-    max_centers : int
-    method : {"means", "medoids", "tree"}
-    metric : {"euclidean", "manhattan", "cosine"}
-    max_candidates : int
-        Medoids only: the number of rows among which centers are chosen.
-    random_shift : bool
-        Tree only: whether the grid is scaled and shifted at random.
-    root_box : tuple of (corner, side) or None
-        Tree without a random shift only: the root cube.
-    column_scale : tuple of float or None
-        What the columns were divided by; means and medoids hash the values before that.
-    """
-
-    seed: int
-    epsilon: float
+    seed: int  # 64 bits
+    epsilon: float  # 0 is the greedy choice, infinity the uniform one
     max_centers: int
-    method: str = "tree"
+    method: str = "tree"  # "means", "medoids" or "tree"
     metric: str = "euclidean"
+    # Medoids only: the number of rows among which centers are chosen
     max_candidates: int = MAX_CANDIDATES
-    random_shift: bool = True
-    root_box: tuple[Any, float] | None = None
+    random_shift: bool = True  # tree only: whether the grid is scaled and shifted at random
+    root_box: tuple[Any, float] | None = None  # tree without a random shift only: the root cube
+    # What the columns were divided by; means and medoids hash the values before that
     column_scale: tuple[float, ...] | None = None
 
 

@@ -36,26 +36,15 @@ _LONG_RUN = 24
 
 @dataclass(frozen=True)
 class CenterSequence:
-    """Centers as leaves of the tree, in the order in which they were chosen.
+    """Centers as leaves of the tree, in the order in which they were chosen."""
 
-    Attributes
-    ----------
-    leaf : ndarray of shape (n_centers,), dtype int32
-    cost : ndarray of shape (n_centers,), dtype float64
-        COST_T after each center, in units of the data.
-    parent : ndarray of shape (n_centers,), dtype int32
-        The cluster that each center splits; -1 for the first.
-    cell : ndarray of shape (n_centers,), dtype uint8
-        A center owns the leaves that agree with it in every bit >= cell; 64 means all space.
-    label : ndarray of shape (n_leaves,), dtype int32
-        The cluster of each leaf after the last center.
-    """
-
-    leaf: NDArray[np.int32]
-    cost: NDArray[np.float64]
-    parent: NDArray[np.int32]
+    leaf: NDArray[np.int32]  # (n_centers,)
+    cost: NDArray[np.float64]  # (n_centers,): COST_T after each center, in units of the data
+    parent: NDArray[np.int32]  # (n_centers,): the cluster that each center splits; -1 for the first
+    # (n_centers,): A center owns the leaves that agree with it in every bit >= cell; 64 means all
+    # space
     cell: NDArray[np.uint8]
-    label: NDArray[np.int32]
+    label: NDArray[np.int32]  # (n_leaves,): the cluster of each leaf after the last center
 
 
 def choose_centers(tree: Tree, epsilon: float, max_centers: int, seed: int) -> CenterSequence:

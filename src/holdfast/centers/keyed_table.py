@@ -28,30 +28,16 @@ Members = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a fit.
+    """The rows of a fit."""
 
-    Attributes
-    ----------
-    rows : ndarray or csr_array of shape (n, n_features), dtype float64 or float32
-        Read-only and C-contiguous, or without stored zeros; of length 1 each for the cosine
-        distance.
-    exponent : int
-        Values are those of `rows` times 2 to this power: 0 but for extreme ones.
-    weight : ndarray of shape (n,), dtype int64
-        Positive; empty where every row counts once.
-    weight_unit : float
-    key : ndarray of shape (n,), dtype uint64
-        Hash of the seed and the content.
-    spherical : bool
-        Whether distances are cosine distances.
-    """
-
+    # (n, n_features): read-only and C-contiguous, or without stored zeros; of length 1 each for the
+    # cosine distance
     rows: Any
-    exponent: int
-    weight: NDArray[np.int64]
+    exponent: int  # values are those of `rows` times 2 to this power: 0 but for extreme ones
+    weight: NDArray[np.int64]  # (n,): positive; empty where every row counts once
     weight_unit: float
-    key: NDArray[np.uint64]
-    spherical: bool
+    key: NDArray[np.uint64]  # (n,): hash of the seed and the content
+    spherical: bool  # whether distances are cosine distances
 
     @property
     def factor(self) -> float:

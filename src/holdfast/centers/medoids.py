@@ -37,29 +37,15 @@ _THREADED = 1 << 21  # distances times dimensions above which threads are faster
 
 @dataclass(frozen=True)
 class Locations:
-    """Distinct rows in the order of their keys.
+    """Distinct rows in the order of their keys."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n, n_features), dtype float64
-        All rows, prepared for the metric.
-    order : ndarray of shape (n,), dtype int32
-        Rows by location, then by row number.
-    start : ndarray of shape (n_locations + 1,), dtype int32
-        Rows of location i are ``order[start[i]:start[i + 1]]``.
-    weight : ndarray of shape (n_locations,), dtype float64
-        Integer-valued, in units of `weight_unit`.
-    weight_unit : float
-    key : ndarray of shape (n_locations,), dtype uint64
-        Hash of the seed and the content, increasing.
-    """
-
-    rows: NDArray[np.float64]
-    order: NDArray[np.int32]
+    rows: NDArray[np.float64]  # (n, n_features): all rows, prepared for the metric
+    order: NDArray[np.int32]  # (n,): rows by location, then by row number
+    # (n_locations + 1,): rows of location i are ``order[start[i]:start[i + 1]]``
     start: NDArray[np.int32]
-    weight: NDArray[np.float64]
+    weight: NDArray[np.float64]  # (n_locations,): integer-valued, in units of `weight_unit`
     weight_unit: float
-    key: NDArray[np.uint64]
+    key: NDArray[np.uint64]  # (n_locations,): hash of the seed and the content, increasing
 
     @property
     def first_rows(self) -> NDArray[np.int32]:

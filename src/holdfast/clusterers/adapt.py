@@ -84,20 +84,13 @@ class _CutByCall:
 
 @dataclass(frozen=True)
 class KMedianClusterer:
-    """`HierarchicalKMedian`, fitted once for every k.
+    """`HierarchicalKMedian`, fitted once for every k."""
 
-    Attributes
-    ----------
-    estimator : HierarchicalKMedian
-        Cloned for each fit; its `random_state` is replaced by the seed.
-    name : str
-    max_clusters : int or None
-        The largest k that will be cut, where the fit stops. The first k centers do not depend on
-        it. None keeps the estimator's `max_centers`.
-    """
-
+    # Cloned for each fit; its `random_state` is replaced by the seed
     estimator: HierarchicalKMedian
     name: str
+    # The largest k that will be cut, where the fit stops. The first k centers do not depend on it.
+    # None keeps the estimator's `max_centers`
     max_clusters: int | None = None
     hierarchical: bool = field(default=True, init=False)
 
@@ -116,20 +109,12 @@ class KMedianClusterer:
 
 @dataclass(frozen=True)
 class EstimatorClusterer:
-    """A scikit-learn clusterer, or a pipeline that ends in one.
+    """A scikit-learn clusterer, or a pipeline that ends in one."""
 
-    Attributes
-    ----------
-    estimator : object
-        Cloned for each fit.
-    name : str
-    count_parameters, seed_parameters : tuple of str
-        Parameters that are set to k and to the seed. Without a count parameter, the labels are the
-        same for every k.
-    """
-
-    estimator: Any
+    estimator: Any  # cloned for each fit
     name: str
+    # Parameters that are set to k and to the seed. Without a count parameter, the labels are the
+    # same for every k
     count_parameters: tuple[str, ...]
     seed_parameters: tuple[str, ...]
 
@@ -161,20 +146,11 @@ class EstimatorClusterer:
 
 @dataclass(frozen=True)
 class ObjectClusterer:
-    """An object with ``fit(X)`` whose result, or which itself, has ``cut(k)``.
+    """An object with ``fit(X)`` whose result, or which itself, has ``cut(k)``."""
 
-    Attributes
-    ----------
-    model : object
-        Copied for each fit: by `sklearn.base.clone` if it has `get_params`, else in depth.
-    name : str
-    randomized : bool
-        Whether to set its `random_state` to the seed.
-    """
-
-    model: Any
+    model: Any  # copied for each fit: by `sklearn.base.clone` if it has `get_params`, else in depth
     name: str
-    randomized: bool
+    randomized: bool  # whether to set its `random_state` to the seed
     hierarchical: bool = field(default=True, init=False)
 
     def fit(self, X: Rows, seed: int) -> Cuttable:
@@ -190,19 +166,11 @@ class ObjectClusterer:
 
 @dataclass(frozen=True)
 class FunctionClusterer:
-    """A function ``(X, k, seed) -> labels``; k is None if the function chooses it.
-
-    Attributes
-    ----------
-    function : callable
-    name : str
-    randomized : bool
-        Whether it uses the seed.
-    """
+    """A function ``(X, k, seed) -> labels``; k is None if the function chooses it."""
 
     function: Callable[[Any, int | None, int], ArrayLike]
     name: str
-    randomized: bool
+    randomized: bool  # whether it uses the seed
     hierarchical: bool = field(default=False, init=False)
 
     def fit(self, X: Rows, seed: int) -> _CutByCall:
@@ -343,19 +311,12 @@ class _Around:
 
 @dataclass(frozen=True, eq=False)
 class SelectingClusterer(_Around):
-    """A clusterer whose rows are given by their numbers.
+    """A clusterer whose rows are given by their numbers."""
 
-    Attributes
-    ----------
-    clusterer : Clusterer
-    data : object
-        Anything that can be indexed by rows: a table, a sparse matrix, a list, or a matrix of
-        distances.
-    pairwise : bool
-        Whether `data` is a matrix of distances, whose rows and columns are selected together.
-    """
-
+    # Anything that can be indexed by rows: a table, a sparse matrix, a list, or a matrix of
+    # distances
     data: Any
+    # Whether `data` is a matrix of distances, whose rows and columns are selected together
     pairwise: bool = False
 
     def fit(self, X: Rows, seed: int) -> Cuttable:
@@ -372,22 +333,12 @@ class SelectingClusterer(_Around):
 
 @dataclass(frozen=True, eq=False)
 class PreparingClusterer(_Around):
-    """A clusterer that prepares the rows of a table again in every fit: scales, levels and fills.
+    """A clusterer that prepares the rows of a table in every fit: scales, levels and fills."""
 
-    Attributes
-    ----------
-    clusterer : Clusterer
-    table : DataTable
-        Rows are given by their numbers in it.
-    choice : ColumnChoice
-    missing : {"error", "drop", "median", "indicate"}
-    scale : {"core", "steps", "range"} or None
-    """
-
-    table: DataTable
+    table: DataTable  # rows are given by their numbers in it
     choice: ColumnChoice
     missing: Missing
-    scale: str | None
+    scale: str | None  # "core", "steps" or "range"
     _last: dict[bytes, Rows] = field(default_factory=dict, compare=False)
 
     def fit(self, X: Rows, seed: int) -> Any:

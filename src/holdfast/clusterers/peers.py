@@ -22,15 +22,9 @@ _IN_LINEAR_MEMORY = ("single", "ward")  # fastcluster needs no distance matrix f
 
 @dataclass(frozen=True, eq=False)
 class Merges:
-    """A linkage matrix that can be cut.
+    """A linkage matrix that can be cut."""
 
-    Attributes
-    ----------
-    matrix : ndarray of shape (n_rows - 1, 4), dtype float64
-        In SciPy's format.
-    """
-
-    matrix: NDArray[np.float64]
+    matrix: NDArray[np.float64]  # (n_rows - 1, 4): in SciPy's format
 
     def cut(self, k: int) -> NDArray[np.int64]:
         """Labels of exactly k clusters; see `cut_linkage`."""
@@ -42,19 +36,12 @@ class LinkageClusterer:
     """Agglomerative clustering by one linkage.
 
     O(n^2) time. O(n^2) memory, except for fastcluster's single and Ward linkage, which need O(n).
-
-    Attributes
-    ----------
-    method : {"single", "complete", "average", "ward"}
-    backend : {"auto", "scipy", "fastcluster"}
-        "auto" is fastcluster if it is installed. The two may break ties differently.
-    precomputed : bool
-        Whether rows are given by their distances to each other.
     """
 
-    method: str
+    method: str  # "single", "complete", "average" or "ward"
+    # "auto" is fastcluster if it is installed. It may break ties differently.
     backend: Backend = "auto"
-    precomputed: bool = False
+    precomputed: bool = False  # whether rows are given by their distances to each other
     randomized: bool = field(default=False, init=False)
     hierarchical: bool = field(default=True, init=False)
 

@@ -42,40 +42,22 @@ Allocate = Callable[[Any, Any], NDArray[Any]]
 
 @dataclass(frozen=True)
 class Cells:
-    """The leaves of the tree, in Z-order.
+    """The leaves of the tree, in Z-order."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rows, n_features), dtype float64
-    grid : Grid
-    splits : ndarray of shape (n_leaves - 1,), dtype int32
-        Where each leaf first differs from the next; see `gather_leaves`.
-    key : ndarray of shape (n_leaves,), dtype uint64
-        Hash of the seed and the content of each leaf's first row.
-    order : ndarray of shape (n_rows,), dtype int32
-        Rows by leaf; within a leaf by content, then by row number.
-    begins : ndarray of shape (n_leaves + 1,), dtype int32, or None
-        `start`, if some rows share a leaf.
-    given_weight : ndarray of shape (n_leaves,), dtype float64, or None
-        `weight`, if the rows have weights.
-    weight_unit : float
-        A power of two; 1 for rows without weights.
-    n_merged : int
-        Number of rows that differ from the first row of their leaf but share its cell.
-    room : list of ndarray
-        Memory that sorting has used and that the first tree takes for its nodes: a process gets new
-        memory at the speed of sorting.
-    """
-
-    rows: NDArray[np.float64]
+    rows: NDArray[np.float64]  # (n_rows, n_features)
     grid: Grid
+    # (n_leaves - 1,): where each leaf first differs from the next; see `gather_leaves`
     splits: NDArray[np.int32]
+    # (n_leaves,): hash of the seed and the content of each leaf's first row
     key: NDArray[np.uint64]
+    # (n_rows,): rows by leaf; within a leaf by content, then by row number
     order: NDArray[np.int32]
-    begins: NDArray[np.int32] | None
-    given_weight: NDArray[np.float64] | None
-    weight_unit: float
-    n_merged: int
+    begins: NDArray[np.int32] | None  # (n_leaves + 1,): `start`, if some rows share a leaf
+    given_weight: NDArray[np.float64] | None  # (n_leaves,): `weight`, if the rows have weights
+    weight_unit: float  # A power of two; 1 for rows without weights
+    n_merged: int  # number of rows that differ from the first row of their leaf but share its cell
+    # Memory that sorting has used and that the first tree takes for its nodes: a process gets new
+    # memory at the speed of sorting
     room: list[NDArray[np.uint64]] = field(default_factory=list)
 
     @property

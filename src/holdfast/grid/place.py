@@ -34,46 +34,27 @@ ROOT_EXPONENTS = range(_SMALLEST_DOUBLE, 1089)
 
 @dataclass(frozen=True)
 class Extent:
-    """The extent of the rows that determine the grid, if other rows represent them.
+    """The extent of the rows that determine the grid, if other rows represent them."""
 
-    Attributes
-    ----------
-    lower, upper : ndarray of shape (n_features,), dtype float64
-        Bounding box.
-    exponent : int
-        Cells of side ``2**exponent``, in scaled units, became points; root cells are not smaller.
-    """
-
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    lower: NDArray[np.float64]  # (n_features,): bounding box
+    upper: NDArray[np.float64]  # (n_features,)
+    # Cells of side ``2**exponent``, in scaled units, became points; root cells are not smaller
     exponent: int
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The position of the cells, in scaled units ``y = (x - origin) * scale``.
+    """The position of the cells, in scaled units ``y = (x - origin) * scale``."""
 
-    Attributes
-    ----------
-    origin : ndarray of shape (n_features,), dtype float64
-        Zero unless a root box was given.
-    scale : float
-        ``2**-u`` (or one over the side of the root box).
-    shift : ndarray of shape (40, n_features), dtype uint64
-        The shift of each dimension in 64-bit blocks; block ``i`` has weight ``2**(64 i - 1280)``.
-    root_exponent : int
-        The root's children are the occupied cells of side ``2**root_exponent``.
-    anchor : ndarray of shape (n_features,), dtype uint64
-        Index of the lowest root cell per dimension, modulo 2^64.
-    lowest : ndarray of shape (n_features,), dtype float64
-        Smallest scaled coordinate of the rows that determined the grid.
-    """
-
-    origin: NDArray[np.float64]
-    scale: float
+    origin: NDArray[np.float64]  # (n_features,): zero unless a root box was given
+    scale: float  # ``2**-u`` (or one over the side of the root box)
+    # (40, n_features): the shift of each dimension in 64-bit blocks; block ``i`` has weight
+    # ``2**(64 i - 1280)``
     shift: NDArray[np.uint64]
-    root_exponent: int
+    root_exponent: int  # the root's children are the occupied cells of side ``2**root_exponent``
+    # (n_features,): index of the lowest root cell per dimension, modulo 2^64
     anchor: NDArray[np.uint64]
+    # (n_features,): smallest scaled coordinate of the rows that determined the grid
     lowest: NDArray[np.float64]
 
     def equals(self, other: "Grid") -> bool:

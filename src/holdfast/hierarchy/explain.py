@@ -298,35 +298,19 @@ def _sum_by_label(values: NDArray[Any], labels: Labels, n_clusters: int) -> Rows
 
 @dataclass(frozen=True, eq=False)
 class Category:
-    """A column of categories.
-
-    Attributes
-    ----------
-    name : str
-    levels : tuple of str
-        Its different values.
-    codes : ndarray of shape (n,), dtype int64
-        Number of each row's value in `levels`.
-    is_clustered : bool
-        Whether the rows were clustered by it.
-    """
+    """A column of categories."""
 
     name: str
-    levels: tuple[str, ...]
-    codes: NDArray[np.int64]
-    is_clustered: bool = False
+    levels: tuple[str, ...]  # its different values
+    codes: NDArray[np.int64]  # (n,): number of each row's value in `levels`
+    is_clustered: bool = False  # whether the rows were clustered by it
 
 
 @dataclass(frozen=True, eq=False)
 class Fractions:
-    """Counts of the levels of a category in each cluster.
+    """Counts of the levels of a category in each cluster."""
 
-    Attributes
-    ----------
-    counts : ndarray of shape (n_clusters, n_levels), dtype int64
-    """
-
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64]  # (n_clusters, n_levels)
 
     @classmethod
     def count(cls, category: Category, labels: Labels, n_clusters: int) -> "Fractions":

@@ -55,25 +55,14 @@ def _label_blocks(n_rows: int, work: Callable[[slice, Labels], object]) -> Label
 
 @dataclass(frozen=True, eq=False)
 class CellLocator:
-    """The cells of the centers, in which any row can be looked up.
-
-    Attributes
-    ----------
-    grid : Grid
-    coordinates : ndarray of shape (n, n_features), dtype uint64
-        Coordinates of the centers in Z-order.
-    order : ndarray of shape (n,), dtype int32
-        Number of each of these centers.
-    cell : ndarray of shape (n,), dtype uint8
-        Center t owns the rows that agree with it in every bit >= cell[t]; 64 means all space.
-    parent : ndarray of shape (n,), dtype int32
-    """
+    """The cells of the centers, in which any row can be looked up."""
 
     grid: Grid
-    coordinates: NDArray[np.uint64]
-    order: Labels
+    coordinates: NDArray[np.uint64]  # (n, n_features): coordinates of the centers in Z-order
+    order: Labels  # (n,): number of each of these centers
+    # (n,): center t owns the rows that agree with it in every bit >= cell[t]; 64 means all space
     cell: NDArray[np.uint8]
-    parent: Labels
+    parent: Labels  # (n,)
 
     @property
     def n_features(self) -> int:
@@ -115,33 +104,19 @@ def build_cell_locator(centers: CenterSequence, cells: Cells, grid: Grid) -> Cel
 
 @dataclass(frozen=True, eq=False)
 class MeansLocator:
-    """The means of the clusters of all levels. A row belongs to the leaf with the smallest score.
+    """The means of the clusters of all levels; a row belongs to the leaf of smallest score."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (n_clusters, n_features), dtype float64
-        Means of the clusters of all levels; directions for the cosine distance.
-    path : ndarray of shape (n_leaves, n_levels), dtype int32
-        The clusters on the way from the coarsest level to each leaf.
-    scale : ndarray of shape (n_clusters,), dtype float64
-        The score of a leaf is the sum over its path of distance times scale.
-    label : ndarray of shape (n_leaves,), dtype int32
-        Label of each leaf.
-    parent : ndarray of shape (n_labels,), dtype int32
-        The label that each label was split from.
-    metric : int
-        For the cosine distance, rows are scaled to length 1.
-    exponent : int
-        Rows are multiplied by ``2**exponent``.
-    """
-
+    # (n_clusters, n_features): means of the clusters of all levels; directions for the cosine
+    # distance
     points: Floats
+    # (n_leaves, n_levels): the clusters on the way from the coarsest level to each leaf
     path: Labels
+    # (n_clusters,): the score of a leaf is the sum over its path of distance times scale
     scale: Floats
-    label: Labels
-    parent: Labels
-    metric: int
-    exponent: int
+    label: Labels  # (n_leaves,): label of each leaf
+    parent: Labels  # (n_labels,): the label that each label was split from
+    metric: int  # for the cosine distance, rows are scaled to length 1
+    exponent: int  # rows are multiplied by ``2**exponent``
 
     @property
     def n_features(self) -> int:
@@ -168,21 +143,14 @@ class MeansLocator:
 
 @dataclass(frozen=True, eq=False)
 class SplitPlane:
-    """A split that a row passes, as a plane in the units of the row.
+    """A split that a row passes, as a plane in the units of the row."""
 
-    Attributes
-    ----------
-    split : int
-        The cluster that was split off; the row moves into it on the far side of the plane.
-    row, point, normal : ndarray of shape (n_features,), dtype float64
-        The row (of length 1 for the cosine distance), a point of the plane, and the direction to
-        its far side.
-    """
-
-    split: int
+    split: int  # the cluster that was split off; the row moves into it on the far side of the plane
+    # (n_features,): the row (of length 1 for the cosine distance), a point of the plane, and the
+    # direction to its far side
     row: Floats
-    point: Floats
-    normal: Floats
+    point: Floats  # (n_features,)
+    normal: Floats  # (n_features,)
 
 
 class _NestedSplits:
@@ -200,27 +168,15 @@ class _NestedSplits:
 
 @dataclass(frozen=True, eq=False)
 class SplitLocator(_NestedSplits):
-    """The centers of a hierarchy and their splits, which can be replayed for any row.
+    """The centers of a hierarchy and their splits, which can be replayed for any row."""
 
-    Attributes
-    ----------
-    centers : ndarray of shape (n_centers, n_features), dtype float64
-        In the units of `prepare`.
-    parent : ndarray of shape (n_centers,), dtype int32
-        The cluster that each center splits; -1 for the first.
-    metric : int
-    exponent : int
-        Rows are multiplied by ``2**-exponent`` (not for the cosine distance).
-    rivals : ndarray of shape (n_centers, n_features), dtype float64, or None
-        Only from early files of means: a row moves into cluster t if it is closer to
-        ``centers[t]``, which is then a mean, than to ``rivals[t]``. If None, the row moves if it is
-        closer than to the center of its cluster.
-    """
-
-    centers: Floats
-    parent: Labels
+    centers: Floats  # (n_centers, n_features): in the units of `prepare`
+    parent: Labels  # (n_centers,): the cluster that each center splits; -1 for the first
     metric: int
-    exponent: int
+    exponent: int  # rows are multiplied by ``2**-exponent`` (not for the cosine distance)
+    # (n_centers, n_features): only from early files of means: a row moves into cluster t if it is
+    # closer to ``centers[t]``, which is then a mean, than to ``rivals[t]``. If None, the row moves
+    # if it is closer than to the center of its cluster
     rivals: Floats | None = None
 
     @property
@@ -289,26 +245,15 @@ class SplitLocator(_NestedSplits):
 
 @dataclass(frozen=True, eq=False)
 class PlaneLocator(_NestedSplits):
-    """The planes that split clusters, replayed for any row with the arithmetic of the fit.
+    """The planes that split clusters, replayed for any row with the arithmetic of the fit."""
 
-    Attributes
-    ----------
-    points, normals : ndarray of shape (n_centers, n_features), dtype float64
-        A row x moves into cluster t if the inner product of ``x - points[t]`` and ``normals[t]`` is
-        positive. Entry 0 is not used.
-    parent : ndarray of shape (n_centers,), dtype int32
-        The cluster that each center splits; -1 for the first.
-    metric : int
-        For the cosine distance, rows are scaled to length 1.
-    exponent : int
-        Rows are multiplied by ``2**exponent``.
-    """
-
+    # (n_centers, n_features): row x moves into cluster t if the inner product of
+    # ``x - points[t]`` and ``normals[t]`` is positive; entry 0 is not used
     points: Floats
-    normals: Floats
-    parent: Labels
-    metric: int
-    exponent: int
+    normals: Floats  # (n_centers, n_features)
+    parent: Labels  # (n_centers,): the cluster that each center splits; -1 for the first
+    metric: int  # for the cosine distance, rows are scaled to length 1
+    exponent: int  # rows are multiplied by ``2**exponent``
 
     @property
     def n_features(self) -> int:
@@ -367,26 +312,15 @@ def _pass_splits(
 
 @dataclass(frozen=True, eq=False)
 class SparsePlaneLocator:
-    """The planes that split clusters of sparse rows, replayed with the arithmetic of the fit.
+    """The planes that split clusters of sparse rows, replayed with the arithmetic of the fit."""
 
-    Attributes
-    ----------
-    normals : csr_array of shape (n_centers, n_features), dtype float64
-    offsets : ndarray of shape (n_centers,), dtype float64
-        A row moves into cluster t if its inner product with ``normals[t]`` is larger than
-        ``offsets[t]``. Entry 0 is not used.
-    parent : ndarray of shape (n_centers,), dtype int32
-    metric : int
-        For the cosine distance, rows are scaled to length 1.
-    exponent : int
-        Rows are multiplied by ``2**exponent``.
-    """
-
-    normals: csr_array
+    normals: csr_array  # (n_centers, n_features)
+    # (n_centers,): a row moves into cluster t if its inner product with ``normals[t]`` is larger
+    # than ``offsets[t]``. Entry 0 is not used
     offsets: Floats
-    parent: Labels
-    metric: int
-    exponent: int
+    parent: Labels  # (n_centers,)
+    metric: int  # for the cosine distance, rows are scaled to length 1
+    exponent: int  # rows are multiplied by ``2**exponent``
     sparse: ClassVar[bool] = True  # takes sparse rows as they are
 
     @property
@@ -451,27 +385,14 @@ def build_sparse_locator(
 
 @dataclass(frozen=True, eq=False)
 class DistanceLocator:
-    """The splits of a hierarchy of precomputed distances.
+    """The splits of a hierarchy of precomputed distances."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n_centers,), dtype int64
-        The column of each center: rows of the fit and columns have the same order.
-    parent : ndarray of shape (n_centers,), dtype int32
-        The cluster that each center splits; -1 for the first.
-    n_features : int
-        Number of rows of the fit.
-    exponent : int
-        Distances are multiplied by ``2**-exponent``.
-    metric : int
-        That of the model; its parameter may have been changed since.
-    """
-
+    # (n_centers,): the column of each center: rows of the fit and columns have the same order
     columns: NDArray[np.int64]
-    parent: Labels
-    n_features: int
-    exponent: int
-    metric: int = PRECOMPUTED
+    parent: Labels  # (n_centers,): the cluster that each center splits; -1 for the first
+    n_features: int  # number of rows of the fit
+    exponent: int  # distances are multiplied by ``2**-exponent``
+    metric: int = PRECOMPUTED  # that of the model; its parameter may have been changed since
 
     def first(self, k: int) -> "DistanceLocator":
         """Keep the first k centers: the locator of a hierarchy that stops there."""

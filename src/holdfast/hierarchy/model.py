@@ -49,21 +49,11 @@ class Locator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Naming:
-    """Names of clusters that last from one followed model to the next.
+    """Names of clusters that last from one followed model to the next."""
 
-    Attributes
-    ----------
-    levels : tuple of int
-        The numbers of clusters that are followed, rising.
-    names : tuple of ndarray of dtype int64
-        For each level, the name of each label.
-    next_name : int
-        No cluster has had this name or a larger one.
-    """
-
-    levels: tuple[int, ...]
-    names: tuple[NDArray[np.int64], ...]
-    next_name: int
+    levels: tuple[int, ...]  # the numbers of clusters that are followed, rising
+    names: tuple[NDArray[np.int64], ...]  # for each level, the name of each label
+    next_name: int  # no cluster has had this name or a larger one
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -32,24 +32,14 @@ _LEAST_ROWS = 512
 
 @dataclass(frozen=True)
 class Column:
-    """How a prepared column reads in the units of the table: ``value * scale + shift``.
-
-    Attributes
-    ----------
-    name : str
-    scale : float
-    shift : float
-    category : str or None
-        For the indicator of a category: the category. Conditions then read ``name = category``.
-    date : bool
-        Whether values are seconds since 1970. Conditions then show dates.
-    """
+    """How a prepared column reads in the units of the table: ``value * scale + shift``."""
 
     name: str
     scale: float = 1.0
     shift: float = 0.0
+    # For the indicator of a category: the category. Conditions then read ``name = category``
     category: str | None = None
-    date: bool = False
+    date: bool = False  # whether values are seconds since 1970: conditions then show dates
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,7 @@ _COARSEST = 1100  # above the largest exponent of float64
 
 @dataclass(frozen=True)
 class Cap:
-    """What determines when a sketch becomes coarse; only sketches with equal caps can be merged.
-
-    Attributes
-    ----------
-    max_cells : int
-    seed : int
-    """
+    """What determines when a sketch becomes coarse; only sketches with equal caps can be merged."""
 
     max_cells: int
     seed: int
@@ -45,29 +39,17 @@ class Cap:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CappedSketch:
-    """Distinct rows with counts, or cells with counts and their smallest row. Immutable.
-
-    Attributes
-    ----------
-    cap : Cap
-    rows : ndarray of shape (n, n_features), dtype float64
-        Sorted as in `Sketch`, or in the Z-order of `words`.
-    weight : ndarray of shape (n,), dtype int64
-    lower, upper : ndarray of shape (n_features,), dtype float64
-        Bounding box of all added rows.
-    exponent : int or None
-        Cells have side ``2**exponent`` in scaled units; None as long as rows are exact.
-    words : ndarray of shape (n, n_features), dtype uint64, or None
-        The cells of the rows, modulo 2^64.
-    """
+    """Distinct rows with counts, or cells with counts and their smallest row. Immutable."""
 
     cap: Cap
+    # (n, n_features): sorted as in `Sketch`, or in the Z-order of `words`
     rows: NDArray[np.float64]
-    weight: NDArray[np.int64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    weight: NDArray[np.int64]  # (n,)
+    lower: NDArray[np.float64]  # (n_features,): bounding box of all added rows
+    upper: NDArray[np.float64]  # (n_features,)
+    # Cells have side ``2**exponent`` in scaled units; None as long as rows are exact
     exponent: int | None = None
-    words: NDArray[np.uint64] | None = None
+    words: NDArray[np.uint64] | None = None  # (n, n_features): the cells of the rows, modulo 2^64
 
     @classmethod
     def empty(cls, cap: Cap, n_features: int) -> Self:

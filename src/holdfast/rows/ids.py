@@ -20,20 +20,12 @@ _STRIDE = 16  # ids that are compared at once
 
 @dataclass(frozen=True, eq=False)
 class DepartedRows:
-    """Rows that left, the latest first: who they were, and the name of their finest cluster.
+    """Rows that left, the latest first: who they were, and the name of their finest cluster."""
 
-    Attributes
-    ----------
-    ids : ndarray of shape (n,)
-        Ids, or for rows without ids the hashes of their content, dtype uint64.
-    names : ndarray of shape (n,), dtype int64
-    level : int
-        The number of clusters among which the names are.
-    """
-
+    # (n,): ids, or for rows without ids the hashes of their content, dtype uint64
     ids: NDArray[Any]
-    names: NDArray[np.int64]
-    level: int
+    names: NDArray[np.int64]  # (n,)
+    level: int  # the number of clusters among which the names are
 
 
 def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:

@@ -29,19 +29,11 @@ from holdfast.rows.sketch import (
 
 @dataclass(frozen=True, eq=False)
 class CellOrder:
-    """Distinct rows in Z-order, each alone in its cell. Takes 8 bytes per row.
-
-    Attributes
-    ----------
-    grid : Grid
-    order : ndarray of shape (n,), dtype int32
-        Rows by cell.
-    splits : ndarray of shape (n - 1,), dtype int32
-        Where each cell first differs from the next; see `gather_leaves`.
-    """
+    """Distinct rows in Z-order, each alone in its cell. Takes 8 bytes per row."""
 
     grid: Grid
-    order: NDArray[np.int32]
+    order: NDArray[np.int32]  # (n,): rows by cell
+    # (n - 1,): where each cell first differs from the next; see `gather_leaves`
     splits: NDArray[np.int32]
 
     def renumber(self, number: NDArray[np.int32]) -> "CellOrder":
@@ -105,29 +97,16 @@ def order_of(cells: Cells) -> CellOrder | None:
 
 @dataclass(frozen=True, eq=False)
 class RowLog:
-    """Rows of a fit, and sketches of the rows added and removed since. Immutable.
+    """Rows of a fit, and sketches of the rows added and removed since. Immutable."""
 
-    Attributes
-    ----------
-    given : tuple of (rows, weight) or None
-        Rows of a fit, until they need to be sketched.
-    refusal : str
-        Why the given rows cannot be counted; empty if they can.
-    layers : tuple of Sketch
-        Changes, largest first; weights may be negative.
-    total_weight : int
-        Number of rows, including repeats.
-    order : CellOrder or None
-        How the tree has sorted the given rows, or else those of the first layer.
-    fingerprint : int
-        Hash of the given rows, which are not copied: detects whether they were changed since.
-    """
-
+    # Rows of a fit, until they need to be sketched
     given: tuple[NDArray[np.float64], NDArray[np.float64] | None] | None = None
-    refusal: str = ""
-    layers: tuple[Sketch, ...] = ()
-    total_weight: int = 0
+    refusal: str = ""  # why the given rows cannot be counted; empty if they can
+    layers: tuple[Sketch, ...] = ()  # changes, largest first; weights may be negative
+    total_weight: int = 0  # number of rows, including repeats
+    # How the tree has sorted the given rows, or else those of the first layer
     order: CellOrder | None = None
+    # Hash of the given rows, which are not copied: detects whether they were changed since
     fingerprint: int = 0
 
     @classmethod

@@ -27,17 +27,11 @@ class Sketch:
 
     A sketch is a function of the multiset of rows. Neither the order of the rows nor the history of
     changes matters. Create one with :meth:`from_rows`, :meth:`empty`, ``+`` and ``-``.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n, n_features), dtype float64
-        Sorted by the first column, then the second, and so on; -0.0 becomes 0.0.
-    weight : ndarray of shape (n,), dtype int64
-        Positive.
     """
 
+    # (n, n_features): sorted by the first column, then the second, and so on; -0.0 becomes 0.0
     rows: NDArray[np.float64]
-    weight: NDArray[np.int64]
+    weight: NDArray[np.int64]  # (n,): positive
 
     @classmethod
     def empty(cls, n_features: int) -> Self:

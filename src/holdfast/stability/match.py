@@ -75,83 +75,45 @@ def match_labels(
 
 @dataclass(frozen=True, eq=False)
 class LabeledRows:
-    """Distinct rows with weights, the cluster of each, and the center of each cluster.
+    """Distinct rows with weights, the cluster of each, and the center of each cluster."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n, n_features), dtype float64
-    weight : ndarray of shape (n,), dtype float64
-    labels : ndarray of shape (n,), dtype int32
-        From 0 to the number of centers - 1.
-    centers : ndarray of shape (k, n_features), dtype float64
-    names : ndarray of shape (k,), dtype int64, or None
-        Lasting names of the clusters. If both sides have them, clusters are matched by name.
-    """
-
-    rows: Numbers
-    weight: Numbers
-    labels: NDArray[np.int32]
-    centers: Numbers
+    rows: Numbers  # (n, n_features)
+    weight: Numbers  # (n,)
+    labels: NDArray[np.int32]  # (n,): from 0 to the number of centers - 1
+    centers: Numbers  # (k, n_features)
+    # (k,): lasting names of the clusters. If both sides have them, clusters are matched by name
     names: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
 class ClusterChange:
-    """One cluster before and after; all counts are weights.
+    """One cluster before and after; all counts are weights."""
 
-    Attributes
-    ----------
-    before, after : int or None
-        Its labels; None where it has no partner.
-    size_before, size_after : float
-    kept : float
-        Rows that are in this cluster before and after.
-    left, joined : float
-        Rows that moved to, or came from, another cluster.
-    removed, added : float
-        Rows that exist only before, or only after.
-    same_center : bool
-        Whether both centers are the same row.
-    event : {"kept", "grown", "shrunk", "split", "merged", "new", "ended"}
-        What became of the cluster, in the words of `HierarchicalKMedian.events_`.
-    other : int or None
-        The new cluster that split off, or the one that it merged into or split off from.
-    """
-
-    before: int | None
+    before: int | None  # its labels; None where it has no partner
     after: int | None
     size_before: float
     size_after: float
-    kept: float
-    left: float
-    joined: float
-    removed: float
-    added: float
-    same_center: bool
+    kept: float  # rows that are in this cluster before and after
+    left: float  # rows that moved to another cluster
+    joined: float  # rows that came from another cluster
+    removed: float  # rows that exist only before
+    added: float  # rows that exist only after
+    same_center: bool  # whether both centers are the same row
+    # "kept", "grown", "shrunk", "split", "merged", "new" or "ended", as in `events_` of an estimator
     event: str = "kept"
+    # The new cluster that split off, or the one that it merged into or split off from
     other: int | None = None
 
 
 @dataclass(frozen=True)
 class CutDifference:
-    """What moved between two cuts.
+    """What moved between two cuts."""
 
-    Attributes
-    ----------
-    n_before, n_after : float
-        Weight of all rows.
-    n_common : float
-        Weight of the rows in both.
-    n_moved : float
-        Weight of the rows in both that are not in the partner of their cluster.
-    clusters : tuple of ClusterChange
-        Those before in their order, then those without a partner before.
-    """
-
-    n_before: float
+    n_before: float  # weight of all rows
     n_after: float
-    n_common: float
-    n_moved: float
+    n_common: float  # weight of the rows in both
+    n_moved: float  # weight of the rows in both that are not in the partner of their cluster
+    # Those before in their order, then those without a partner before
     clusters: tuple[ClusterChange, ...]
 
 

@@ -103,29 +103,14 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """The content of an archive.
+    """The content of an archive."""
 
-    Attributes
-    ----------
-    kind : str
-        What the archive contains, such as ``"hierarchy"``.
-    version : int
-        Format version.
-    metadata : dict
-        Plain JSON.
-    arrays : dict of str to ndarray
-        Arrays by name, in the byte order of the machine.
-    written_by : str
-        The version of holdfast that wrote the file.
-    digest : str
-        Checksum of the description, and so of everything that the description has a checksum of.
-    """
-
-    kind: str
-    version: int
-    metadata: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]
-    written_by: str
+    kind: str  # what the archive contains, such as ``"hierarchy"``
+    version: int  # format version
+    metadata: dict[str, Any]  # plain JSON
+    arrays: dict[str, NDArray[Any]]  # arrays by name, in the byte order of the machine
+    written_by: str  # the version of holdfast that wrote the file
+    # Checksum of the description, and so of everything that the description has a checksum of
     digest: str
 
 

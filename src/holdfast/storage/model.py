@@ -31,72 +31,37 @@ _OLD_COSTS = {"tree": "tree", "euclidean": "medoids", "refined": "means"}
 
 @dataclass(frozen=True, eq=False)
 class TableRecord:
-    """What a model knows about the table that it was fitted to.
+    """What a model knows about the table that it was fitted to."""
 
-    Attributes
-    ----------
-    preparation : Preparation
-        How the columns of the table become columns of the model.
-    id_name : str or None
-        The column with the ids of the rows.
-    ids : ndarray of shape (n_rows,), dtype int64 or object, or None
-        Ids of all rows of the table; None if rows are identified by their number.
-    used : ndarray of shape (n_rows,), dtype bool
-        Rows that were fitted; the others were dropped because of missing values.
-    cuts : tuple of int
-        The requested numbers of clusters.
-    """
-
-    preparation: Preparation
-    id_name: str | None
+    preparation: Preparation  # how the columns of the table become columns of the model
+    id_name: str | None  # the column with the ids of the rows
+    # (n_rows,): ids of all rows of the table; None if rows are identified by their number
     ids: NDArray[Any] | None
+    # (n_rows,): rows that were fitted; the others were dropped because of missing values
     used: NDArray[np.bool_]
-    cuts: tuple[int, ...]
+    cuts: tuple[int, ...]  # the requested numbers of clusters
 
 
 @dataclass(frozen=True, eq=False)
 class ModelRecord:
-    """Everything that a file stores of a fitted model.
-
-    Attributes
-    ----------
-    hierarchy : Hierarchy
-    parameters : dict
-        `method`, `metric`, `epsilon` (the value used), `max_centers`, `n_clusters` and `seed`;
-        `column_scale` if it was used.
-        Empty for a file that contains only a hierarchy.
-    rows : ndarray or csr_array of shape (n_rows, n_features), dtype float64 or float32, or None
-    weight : ndarray of shape (n_rows,), dtype float64, or None
-    centers : ndarray or csr_array of shape (n_clusters, n_features), dtype float64, or None
-    reach : float or None
-        The largest distance from a row to the center of its cluster.
-    columns : tuple of str or None
-        Names of the columns.
-    cap : dict or None
-        If the rows represent others: `max_cells`, `exponent`, `lower`, `upper`.
-    table : TableRecord or None
-    ids : ndarray of shape (n_rows,), dtype int64 or object, or None
-        Ids of the rows; not stored if `table` has them.
-    left : DepartedRows or None
-        Rows that left while the model was followed.
-    bound : bool
-        Whether a budget has held rows back.
-    least : float or None
-        For a model that follows another one: by how much a change of structure must pay.
-    """
+    """Everything that a file stores of a fitted model."""
 
     hierarchy: Hierarchy
+    # `method`, `metric`, `epsilon` (the value used), `max_centers`, `n_clusters` and `seed`;
+    # `column_scale` if it was used. Empty for a file that contains only a hierarchy
     parameters: dict[str, Any] = field(default_factory=dict)
-    rows: Any = None
-    weight: NDArray[np.float64] | None = None
-    centers: Any = None
-    reach: float | None = None
-    columns: tuple[str, ...] | None = None
+    rows: Any = None  # (n_rows, n_features)
+    weight: NDArray[np.float64] | None = None  # (n_rows,)
+    centers: Any = None  # (n_clusters, n_features)
+    reach: float | None = None  # the largest distance from a row to the center of its cluster
+    columns: tuple[str, ...] | None = None  # names of the columns
+    # If the rows represent others: `max_cells`, `exponent`, `lower`, `upper`
     cap: dict[str, Any] | None = None
     table: TableRecord | None = None
-    ids: NDArray[Any] | None = None
-    left: DepartedRows | None = None
-    bound: bool = False
+    ids: NDArray[Any] | None = None  # (n_rows,): ids of the rows; not stored if `table` has them
+    left: DepartedRows | None = None  # rows that left while the model was followed
+    bound: bool = False  # whether a budget has held rows back
+    # For a model that follows another one: by how much a change of structure must pay
     least: float | None = None
 
 

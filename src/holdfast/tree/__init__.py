@@ -41,41 +41,26 @@ class Tree:
     an interval of the leaves. Two leaves whose lowest common node splits at bit b are at distance
     ``2**(b - 63)`` times `unit`. A node at the same bit as its parent only groups siblings of the
     tree in the paper; all other nodes are cells of the grid.
-
-    Attributes
-    ----------
-    nodes : ndarray of shape (2 n_leaves - 1,), structured
-        The fields of each node: `parent` (-1 for the root), the children `left` and `right` and the
-        `bit` of inner nodes, the `weight` below in units of `weight_unit`, and the `best` gain:
-        M(v), the largest gain of any leaf below v while no center lies below v. Choosing centers
-        overwrites the last two; `sum_up` restores them.
-    root : int
-        Node of the root.
-    source : tuple of ndarray
-        What determines the coordinates of leaves: all rows, the row of each leaf, origin and scale
-        of the grid, and its shift; see `shifted_word`. Few of them are ever needed.
-    splits : ndarray of shape (n_leaves - 1,), dtype int32
-        Bit and dimension at which inner node 2 i + 1 splits; see `gather_leaves`.
-    place : ndarray of shape (n_features + 2,), dtype uint64
-        What determines the keys of inner nodes; see `branch_key_at`.
-    leaf_key : ndarray of shape (n_leaves,), dtype uint64
-        Hash of the seed and the content of each leaf.
-    unit : float
-        COST_T of one row at the distance of the root, ``4 sqrt(d) s_R``, in units of the data.
-    weight_unit : float
-    total_weight : float
-        In the units of the given weights.
     """
 
+    # (2 n_leaves - 1,): the fields of each node: `parent` (-1 for the root), the children `left`
+    # and `right` and the `bit` of inner nodes, the `weight` below in units of `weight_unit`, and
+    # the `best` gain: M(v), the largest gain of any leaf below v while no center lies below v.
+    # Choosing centers overwrites the last two; `sum_up` restores them
     nodes: NDArray[np.void]
-    root: int
+    root: int  # node of the root
+    # What determines the coordinates of leaves: all rows, the row of each leaf, origin and scale of
+    # the grid, and its shift; see `shifted_word`. Few of them are ever needed
     source: tuple[NDArray[Any], ...]
+    # (n_leaves - 1,): bit and dimension at which inner node 2 i + 1 splits; see `gather_leaves`
     splits: NDArray[np.int32]
+    # (n_features + 2,): what determines the keys of inner nodes; see `branch_key_at`
     place: NDArray[np.uint64]
-    leaf_key: NDArray[np.uint64]
+    leaf_key: NDArray[np.uint64]  # (n_leaves,): hash of the seed and the content of each leaf
+    # COST_T of one row at the distance of the root, ``4 sqrt(d) s_R``, in units of the data
     unit: float
     weight_unit: float
-    total_weight: float
+    total_weight: float  # in the units of the given weights
 
     @property
     def n_leaves(self) -> int:
