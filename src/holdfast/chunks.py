@@ -193,10 +193,7 @@ def _check_kind(place: str, where: str, dtype: np.dtype[Any]) -> None:
 
 
 def check_like(chunk: Chunk, first: Chunk | None) -> Chunk:
-    """Check columns and dtypes against the first chunk; return what to check the next against.
-
-    The dtypes of a chunk without rows say nothing: many writers have none to go by.
-    """
+    """Check columns, and dtypes unless a chunk has no rows, against the first; return the first."""
     if first is None:
         return chunk
     if chunk.rows.shape[1] != first.rows.shape[1] or chunk.names != first.names:

@@ -56,10 +56,7 @@ def settings_for(
     weight: NDArray[np.float64] | None = None,
     seed: int | None = None,
 ) -> Settings:
-    """Check an estimator's parameters against validated rows.
-
-    If `seed` is given, it replaces `random_state`.
-    """
+    """Check an estimator's parameters against validated rows; a `seed` replaces `random_state`."""
     n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
     check_integer("n_clusters", estimator.n_clusters)
     if estimator.n_clusters > n_rows:

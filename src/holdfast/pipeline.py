@@ -52,10 +52,7 @@ class Clustering:
 
 
 def cluster_rows(X: Rows, weight: Weights, settings: Settings) -> Hierarchy:
-    """Build the hierarchy of the rows of `X`, each counted by its weight.
-
-    Rows of weight 0 do not affect the hierarchy and are labeled as by `predict`.
-    """
+    """Build the hierarchy of weighted rows; those of weight 0 are labeled as by `predict`."""
     return cluster_and_order(X, weight, settings).hierarchy
 
 

@@ -77,11 +77,7 @@ def hold_file(path: str | os.PathLike[str], waiting: Callable[[], object]) -> It
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any]) -> None:
-    """Let `write` fill a file under a temporary name in its folder, then rename it.
-
-    After an error, a full disk or an interrupt, the old file is unchanged and no partial file
-    remains.
-    """
+    """Let `write` fill a temporary file, then rename it: the old file stays until it is whole."""
     target = Path(path)
     part = target.with_name(f".{target.name[:200]}.{uuid.uuid4().hex}.part")
     try:

@@ -124,11 +124,7 @@ def combine_arrays(keys: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArr
 
 
 def seed_from(random_state: Any) -> int:
-    """Convert a `random_state` as in scikit-learn to one 64-bit seed.
-
-    An integer of any size is the seed itself, modulo 2^64. A RandomState or Generator gives the next
-    64 bits that it draws. None gives fresh entropy.
-    """
+    """Convert a `random_state`, as in scikit-learn, to 64 bits; an integer is the seed itself."""
     if isinstance(random_state, Integral):
         return int(random_state) & _WORD
     if random_state is None:

@@ -161,10 +161,7 @@ def _emit_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -
 
 
 def _prefetch(_typing_context: Any, array: Any, _i: Any) -> Any:
-    """Request ``array[i]`` before it is needed, so that the kernel waits less for memory.
-
-    Changes no value. `i` must be a valid index. Does nothing if numba is disabled.
-    """
+    """Request ``array[i]``, a valid index, before it is needed; changes no value."""
     return types.void(array, types.intp), _emit_prefetch
 
 

@@ -26,20 +26,13 @@ _LOCKS_GUARD = threading.Lock()
 
 
 def lock_of(owner: object) -> threading.RLock:
-    """Return the lock of an object.
-
-    It is kept beside the object, not in it: copies and pickles of the object have none.
-    """
+    """Return the lock of an object, kept beside it: copies and pickles have none."""
     with _LOCKS_GUARD:
         return _LOCKS.setdefault(owner, threading.RLock())
 
 
 def share_rows(n_rows: int, work: Callable[[slice], object], width: int = 1) -> None:
-    """Call `work` for consecutive parts of the rows, in threads if there are many values.
-
-    `width` is the number of values in a row that `work` reads.
-    `work` must write to separate locations for each row. Kernels release the GIL.
-    """
+    """Call `work` for parts of the rows, in threads if `work` reads many values (`width` a row)."""
     ends = cut_rows(n_rows, width)
     share_parts(len(ends) - 1, lambda i: work(slice(ends[i], ends[i + 1])))
 
@@ -138,18 +131,7 @@ _SECONDS_BETWEEN = {True: 0.2, False: 10.0}  # on a terminal, elsewhere
 
 
 class Progress:
-    """Counts the rounds that are done, and reports them.
-
-    Parameters
-    ----------
-    shown : bool or Listener
-    total : float or None
-        Number of rounds; None if unknown.
-    noun : str, default="fits"
-        What a round is called on standard error.
-    what : str, default=""
-        The current step, for listeners.
-    """
+    """Counts the rounds (`noun`) that are done, and reports them; `total` is None if unknown."""
 
     def __init__(
         self, shown: ProgressOption, total: float | None, noun: str = "fits", what: str = ""

@@ -181,9 +181,8 @@ def gain_of(leaf, nodes, state):
 def cost_with_best(top, nodes, now):
     """Cost after the best leaf below a top becomes a center.
 
-    The exact cost of all other leaves, plus what is left below the top: a difference that loses at
-    most a factor of its number of leaves in precision, as something is left at the top's own
-    distance (or the top is a leaf).
+    The exact cost of all other leaves, plus what is left below the top: a difference that loses
+    little precision, as something is left at the top's own distance (or the top is a leaf).
     """
     above = bit_above(top, nodes)
     change_cost(now, -nodes[top]["weight"], above)
@@ -277,15 +276,9 @@ def drop_first(heap, size):
 def find_champions(nodes, root, leaf_key, champion, gain, above):
     """Gain of every leaf when the greedy algorithm chooses it, and the node where it lost.
 
-    The champion of a subtree is the leaf that is chosen first in it: the leaf with the largest gain,
-    with ties broken by key. A leaf is chosen with gain M(v), where v is the highest node whose
-    champion it is.
-
-    Fills
-    -----
-    champion : int32 (n_leaves - 1,), the champion of each inner node
-    gain : float64 (n_leaves,)
-    above : int32 (n_leaves,), the lowest node (as i) with another champion; -1 for the first center
+    The champion of an inner node is the leaf that is chosen first below it: that with the largest
+    gain, ties by key. A leaf is chosen with gain M(v) of the highest node v whose champion it is;
+    `above` is the lowest node (as i) with another champion, -1 for the first center.
     """
     leaves = leaf_key.size
     for last in range(leaves):  # inner nodes close, children first, when their last leaf is reached
@@ -310,12 +303,9 @@ def find_champions(nodes, root, leaf_key, champion, gain, above):
 
 @writing_kernel
 def name_cells(nodes, champion, start, stop, above, cell):
-    """From where the leaves ``start .. stop`` lost to the clusters that they split, and their cells.
+    """From where the leaves ``start .. stop`` lost to the leaves whose clusters they split.
 
-    Fills
-    -----
-    above : int32 (n_leaves,), the leaf whose cluster it splits, -1 for the first center
-    cell : uint8 (n_leaves,), its new cell is where all bits >= this one agree; 64 for all space
+    The new cell of a leaf is where all bits >= `cell` agree; 64 for all space.
     """
     for leaf in range(start, stop):
         cell[leaf] = 64
@@ -351,10 +341,7 @@ def rank_leaves(order, start, stop, rank):
 
 @writing_kernel
 def order_ties(order, gain, leaf_key, longest, long_runs):
-    """Sort runs of equal gain by key, largest first; list runs longer than `longest`, return how many.
-
-    There is room for one run in `longest` leaves, and one more.
-    """
+    """Sort runs of equal gain by key, largest first; list the longer runs and return how many."""
     n, found, start = order.size, 0, 0
     for i in range(1, n + 1):
         prefetch(gain, np.int64(order[min(i + _AHEAD, n - 1)]))
@@ -392,9 +379,6 @@ def remaining_costs(gain, order, cost):
 
 @writing_kernel
 def fill_ancestors(parent, n_clusters, ancestor):
-    """Cluster of the cut into `n_clusters` clusters that contains each cluster.
-
-    Parents come before children, so one pass is enough.
-    """
+    """Cluster of the cut into `n_clusters` that contains each cluster; parents come first."""
     for t in range(parent.size):
         ancestor[t] = t if t < n_clusters else ancestor[parent[t]]

@@ -14,10 +14,7 @@ _BLOCK = 512  # members whose distances are in memory at a time
 
 @inner_kernel
 def distance_between(a, b, metric):
-    """Distance between two points, with terms always added dimension by dimension.
-
-    For the cosine distance, points have length 1, and half their squared distance is 1 - cos.
-    """
+    """Distance of two points, added by dimension; for the cosine distance they have length 1."""
     total = 0.0
     for j in range(a.size):
         difference = a[j] - b[j]
@@ -83,10 +80,7 @@ def score_candidates(columns, weight, own, first, last, metric, gain):
 
 @kernel
 def split_members(columns, weight, own, center, metric, moves, new_own):
-    """Split one cluster by its member `center`: which members move, and all distances after.
-
-    Members at equal distance stay. Returns the cost of members that stay and of those that move.
-    """
+    """Which members move to the member `center`, all distances after, and both parts' costs."""
     members = weight.size
     distance = np.empty(_BLOCK, np.float64)
     point = columns[:, center].copy()
@@ -151,10 +145,7 @@ def add_product(sums, t, weight, units):
 
 @inner_kernel
 def in_units(distance, unit):
-    """Round a distance to an integer number of units, at least one if it is not 0.
-
-    Distances of rows of a fit are below 2^62 units. Larger distances of new rows are clipped.
-    """
+    """Round a distance to whole units, at least one if it is not 0, at most 2^62."""
     if distance == 0.0:
         return np.uint64(0)
     return np.uint64(max(math.floor(min(distance / unit, 2.0**62) + 0.5), 1.0))
@@ -249,10 +240,7 @@ def distance_from(rows, i, factor, points, c, spherical):
 
 @inner_kernel
 def scale_distances(rows, i, factor, columns, scale, spherical, near):
-    """Distances from a row to all points, each times its scale; the same bits as one by one.
-
-    `columns` has the points column by column, so that a column is added for all points at once.
-    """
+    """Distances from a row to all points (`columns`), times scales; the bits of one by one."""
     for c in range(near.size):
         near[c] = 0.0
     for j in range(columns.shape[0]):

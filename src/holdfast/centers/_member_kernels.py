@@ -253,10 +253,7 @@ def measure_sides(
 
 @writing_kernel
 def locate_by_planes(rows, factor, points, normals, first_child, children, terms, label):
-    """Replay nested splits by planes: a row moves into cluster t if it is on the far side.
-
-    `terms` has room for a row.
-    """
+    """Replay nested splits by planes: a row on the far side moves; `terms` has room for a row."""
     d = rows.shape[1]
     for i in range(rows.shape[0]):
         cluster = 0
@@ -317,10 +314,7 @@ class Margins:
         self.rate = _FINEST / most if most > 0.0 else 0.0
 
     def doubts(self, plane: Floats) -> tuple[int, int]:
-        """Margins on the near and far side up to which a member may have changed sides.
-
-        -1 if all members are to be looked at.
-        """
+        """Margins on both sides up to which a member is in doubt; -1 to look at all."""
         if self.member.size == 0 or self.plane is None or self.rate == 0.0:
             return -1, -1
         (point, normal), (new_point, new_normal) = self.plane, plane

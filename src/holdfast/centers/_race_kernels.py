@@ -59,10 +59,7 @@ def falls_below(coin, x):
 
 @inner_kernel
 def soonest_arrival(key, weight, x):
-    """Lower bound of ``exponential(key) / weight * portable_exp(x)`` for x <= 0, but cheaper.
-
-    By ``-ln(u) >= 1 - u`` and ``exp(x) >= (1 + x / 8)^8``.
-    """
+    """Bound an arrival, by -ln(u) >= 1 - u and exp(x) >= (1 + x / 8)^8 for x <= 0."""
     base = max(1.0 + 0.125 * x, 0.0)
     base *= base
     base *= base
@@ -104,10 +101,7 @@ def early_arrivals(leaf_key, nodes, before, leaves, times):
 
 @writing_kernel
 def largest_gains(root, nodes, rank, heap):
-    """Fill `rank` with the nodes of the largest best gains, in order.
-
-    The best gain of a child is at most that of its parent, so they are found from the root down.
-    """
+    """Fill `rank` with the nodes of the largest best gains, in order, from the root down."""
     push(heap, np.int64(0), nodes[root]["best"], np.int64(root), 0.0, 0.0)
     size = np.int64(1)
     for i in range(rank.size):
@@ -222,10 +216,7 @@ def mark_heavy(passed, threshold, rank, nodes, state):
 
 @inlined_kernel
 def look_ahead(arrived, queue, leaf_key, nodes, state):
-    """Prefetch what a race needs of the leaves that arrive soon, and what is above those before.
-
-    The sooner a leaf arrives, the higher the node above it that is requested.
-    """
+    """Prefetch leaves that arrive soon and nodes above them, the higher the sooner they arrive."""
     if arrived + _LEVELS * _AHEAD >= queue.size:
         return
     leaf = np.int64(queue[arrived + _LEVELS * _AHEAD])
@@ -315,10 +306,7 @@ def race(
 
 @writing_kernel
 def draw_temperature(t, least_cost, rate, key):
-    """Return the temperature of round t and the threshold for heavy tops.
-
-    The temperature is lambda in the paper: uniform between one and two times ``rate * least_cost``.
-    """
+    """Temperature of round t: 1 to 2 times ``rate * least_cost``; the threshold for heavy tops."""
     coolest = min(rate * least_cost, _LARGEST) if least_cost > 0.0 else 0.0
     return coolest * (1.0 + uniform(combine(key, np.uint64(t)))), _THRESHOLD * coolest
 

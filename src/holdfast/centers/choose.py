@@ -212,10 +212,7 @@ def round_keys(seed: int) -> NDArray[np.uint64]:
 
 
 def start_cover(tree: Tree) -> tuple[NDArray[np.uint8], NDArray[np.void]]:
-    """Start without centers: the root is the only top, and the cost is its weight at distance 1.
-
-    Returns `state` and `now` of `_cover_kernels`.
-    """
+    """Return `state` and `now` of `_cover_kernels` without centers: the root is the only top."""
     state = np.zeros(tree.nodes.size, dtype=np.uint8)  # INSIDE; untouched pages use no memory
     state[tree.root] = LIGHT
     now = np.zeros(1, dtype=NOW)

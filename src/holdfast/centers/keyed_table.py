@@ -57,11 +57,7 @@ def collect_table(
     seed: int,
     given: NDArray[np.uint64] | None = None,
 ) -> Table:
-    """Key the rows and count their weights; rows are copied for the cosine distance only.
-
-    `X` is an ndarray, or a csr_array in canonical form. Keys that are `given` replace hashes of its
-    content.
-    """
+    """Key the rows and count their weights; `given` keys replace hashes of the content."""
     largest = math.frexp(float(max(X.max(), -X.min())))[1]
     exponent = 0
     if spherical:
@@ -132,10 +128,7 @@ def _content_keys(rows: Any, seed: int) -> NDArray[np.uint64]:
 def key_undivided(
     X: NDArray[np.float64], scale: NDArray[np.float64], spherical: bool, seed: int
 ) -> NDArray[np.uint64]:
-    """Hash the values that columns were divided from, so that other scales draw nothing again.
-
-    Rows of length 1 are hashed for the cosine distance.
-    """
+    """Hash the values that columns were divided from, so that other scales draw nothing again."""
     if spherical:
         X, scale = unit_rows(X * scale), np.ones(scale.size)
     rows, key = read_only(np.ascontiguousarray(X)), purpose_key(seed, "row")
@@ -186,10 +179,7 @@ def _count_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], floa
 
 @dataclass(frozen=True)
 class Pool:
-    """The distinct members with the smallest keys, in the order of keys; `whole`: all of them.
-
-    `weight` is empty where each counts once.
-    """
+    """The distinct members with the smallest keys, in order; an empty `weight` counts each once."""
 
     members: NDArray[np.int32]
     weight: NDArray[np.int64]
@@ -231,10 +221,7 @@ class Cluster:
 
 
 def collect_pool(table: Table, members: NDArray[np.int32], least: int, wanted: int) -> Pool:
-    """Collect the distinct members with the smallest keys: at least `least`, or all.
-
-    Keys are as good as uniform, so about the `wanted` smallest are those below a threshold.
-    """
+    """Collect the distinct members of smallest keys: about `wanted`, at least `least`, or all."""
     key = table.key[members]
     while True:
         whole = members.size <= wanted
@@ -259,10 +246,7 @@ def collect_pool(table: Table, members: NDArray[np.int32], least: int, wanted: i
 
 
 def sort_locations(table: Table, exhausted: bool) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Rows in the order of keys, equal ones by row number; where each location begins, the end.
-
-    Of no use before each location has a cluster of its own: nothing is sorted then.
-    """
+    """Rows by key, then number; where locations begin. Nothing is sorted unless `exhausted`."""
     if not exhausted:
         return np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int32)
     order = np.argsort(table.key, kind="stable").astype(np.int32)

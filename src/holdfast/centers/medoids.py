@@ -54,10 +54,7 @@ class Locations:
 
 
 def prepare_rows(X: NDArray[np.float64], metric: int, exponent: int) -> NDArray[np.float64]:
-    """Scale rows by an exact power of two, so that distances neither overflow nor underflow.
-
-    For the cosine distance, scale each row to length 1 instead.
-    """
+    """Scale rows by a power of two, so that nothing overflows; to length 1 for the cosine."""
     prepared: NDArray[np.float64]
     if METRICS[metric] == "cosine":
         prepared = unit_rows(X)
@@ -121,11 +118,7 @@ def choose_by_distance(
     metric: int,
     seed: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Choose centers among the first `max_candidates` locations.
-
-    Returns locations, in the order in which they were chosen, and the cluster that each center
-    splits; -1 for the first.
-    """
+    """Choose centers among the first locations; return them, and the clusters they split or -1."""
     size = min(max_candidates, locations.weight.size)
     weight, key = locations.weight[:size], locations.key[:size]
     columns = _columns_of(locations.rows, locations.first_rows[:size], metric)

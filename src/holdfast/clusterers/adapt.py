@@ -361,10 +361,7 @@ class PreparingClusterer(_Around):
 def prepare_again(
     dataset: Dataset, rows: NDArray[np.int64], clusterer: Any, scale: str | None
 ) -> PreparingClusterer:
-    """Return a clusterer that prepares the used rows with these numbers in every fit.
-
-    The choice of columns and their kinds stays; scales, levels, fills and marks are found again.
-    """
+    """Return a clusterer that prepares the used rows with these numbers in every fit."""
     sources, names = dataset.preparation.sources, {}
     for kind in ("category", "date"):
         names[kind] = tuple(source.name for source in sources if source.kind == kind)
@@ -380,18 +377,7 @@ def prepare_again(
 
 
 def as_selectable(clusterer: Clusterer, X: Any, pairwise: bool | None) -> tuple[Clusterer, Rows]:
-    """Return a clusterer and an array of rows to select from.
-
-    Parameters
-    ----------
-    clusterer : Clusterer
-    X : object
-        An array of numbers is returned as it is. Anything else is replaced by row numbers, unless
-        it is a table of numbers and the clusterer has no use for the names of its columns.
-    pairwise : bool or None
-        Whether `X` is a matrix of distances between rows. None asks the clusterer: its tags, and
-        whether a parameter is "precomputed".
-    """
+    """Return a clusterer and its rows: an array of numbers, or row numbers of any other data."""
     if is_pairwise(clusterer) if pairwise is None else pairwise:
         distances = check_distances(check_rows(X, finite=False), square=True)
         return SelectingClusterer(clusterer, distances, pairwise=True), _row_numbers(distances)
@@ -406,17 +392,7 @@ def as_selectable(clusterer: Clusterer, X: Any, pairwise: bool | None) -> tuple[
 
 
 def hold_stages(pipeline: Any, X: Any, seed: int) -> Iterator[tuple[str, Any, Any]]:
-    """List, for each step of a pipeline but the last, the rest of the pipeline and its input.
-
-    Yields
-    ------
-    name : str
-        The last step that is held: it and all steps before it are fitted to all rows.
-    rest : Pipeline
-        The steps after it.
-    held : object
-        `X`, transformed by the held steps.
-    """
+    """Yield the name of each step but the last, the steps after it, and `X` up to there."""
     if not isinstance(pipeline, Pipeline):
         raise TypeError(
             f"by_stage needs a scikit-learn Pipeline; got {type(pipeline).__name__}. Put the "
@@ -431,10 +407,7 @@ def hold_stages(pipeline: Any, X: Any, seed: int) -> Iterator[tuple[str, Any, An
 
 
 def check_rows(X: Any, finite: bool = True) -> Rows:
-    """Validate `X`: finite numbers, and at least two rows so that one can be removed.
-
-    Prepared rows keep what their columns were divided by.
-    """
+    """Validate `X`: finite numbers, at least two rows; prepared rows keep their scale."""
     rows: Rows = check_array(
         X, dtype="numeric", input_name="X", ensure_min_samples=2, ensure_all_finite=finite
     )

@@ -17,15 +17,7 @@ from holdfast.tables.preparation import Preparation
 
 
 def _check_sparse(model: Any, X: Any, reset: bool) -> csr_array:
-    """Validate sparse rows of any format; as CSR with sorted columns, copied only if needed.
-
-    Raises
-    ------
-    TypeError
-        If the model cannot take sparse rows.
-    ValueError
-        If a value is not finite; names its row and column.
-    """
+    """Validate sparse rows of any format; as CSR with sorted columns, copied only if needed."""
     if model.method != "means":
         raise TypeError(
             f'X is sparse, which method="{model.method}" does not support; it needs dense rows. Use '

@@ -365,16 +365,7 @@ def recipe_of(model: Any) -> Any:
 
 
 def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:
-    """Give rows to an estimator; results are computed from them on first use.
-
-    Parameters
-    ----------
-    model : HierarchicalKMedian
-    held : HeldRows
-    recipe : HierarchicalKMedian
-        An unfitted clone with the parameters to use.
-    seed : int
-    """
+    """Give rows and a recipe, an unfitted clone, to a model; results are computed on first use."""
     _has_features(recipe)
     for name in (*RESULTS, *FOLLOWED):  # equal rows become one, which has no id
         vars(model).pop(name, None)

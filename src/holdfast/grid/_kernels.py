@@ -89,10 +89,7 @@ def highest_bit(x):
 
 @inner_kernel
 def first_difference(a, b):
-    """First dimension in which two rows differ at the highest bit that differs in any dimension.
-
-    Returns the XOR there (0 for equal rows) and the dimension.
-    """
+    """XOR of two rows in the dimension of the highest differing bit (or 0), and the dimension."""
     most, where = _ZERO, 0
     for j in range(a.size):
         x = a[j] ^ b[j]
@@ -162,10 +159,7 @@ def sum_weights(weight, order, start):
 
 @writing_kernel
 def content_keys(rows, factors, key, keys):
-    """Compute the key of each row: a hash of its values, independent of dtype and row order.
-
-    The values are those of `rows` times both factors, powers of two.
-    """
+    """Hash the values of each row, times both factors (powers of two), whatever their dtype."""
     n, d = rows.shape
     together = n - n % 8  # each step of a hash waits for the one before: eight rows wait at once
     for i in range(0, together, 8):
@@ -184,10 +178,7 @@ def content_keys(rows, factors, key, keys):
 
 @writing_kernel
 def undivided_keys(rows, scale, key, keys):
-    """Compute the key of each row from its values times `scale`, rounded to 40 bits.
-
-    Rows are quotients, so the products are the values they were divided from but for the last bits.
-    """
+    """Hash the values that rows were divided from: times `scale`, rounded to 40 bits."""
     half, kept = np.uint64(1 << 12), ~np.uint64((1 << 13) - 1)
     for i in range(rows.shape[0]):
         keys[i] = key

@@ -144,10 +144,7 @@ def collect_cells(
 
 
 def z_order(coordinates: NDArray[np.uint64], allocate: Allocate = np.empty) -> NDArray[np.int32]:
-    """Sort rows in Z-order, and equal rows by row number; `allocate` gives temporary memory.
-
-    Takes O(n d) time. The work on many rows is distributed over threads.
-    """
+    """Sort rows in Z-order, equal ones by number, in O(n d) time; `allocate` lends memory."""
     n = coordinates.shape[0]
     # Arrays that NumPy allocates use large pages; arrays allocated in kernels do not.
     order = np.empty(n, dtype=np.int32)

@@ -83,12 +83,8 @@ class Grid:
     ) -> NDArray[np.uint64]:
         """Compute the coordinates of rows that lie in the root cells: of the chosen ones, or of all.
 
-        Returns
-        -------
-        ndarray of shape (n, n_features), dtype uint64
-            Bit 63 distinguishes the two root cells of a dimension. Bit ``62 - l`` halves a cell of
-            side ``s_R / 2**l``. Two rows share a cell of side ``2**(b - 63) s_R`` if and only if no
-            bit ``>= b`` of any coordinate differs.
+        Two rows share a cell of side ``2**(b - 63) s_R`` if and only if no bit ``>= b`` of any
+        coordinate differs; bit 63 distinguishes the two root cells of a dimension.
         """
         anchor = self.anchor << np.uint64(DEPTH)
         return self._words(X, self.root_exponent - DEPTH, anchor, allocate, chosen)

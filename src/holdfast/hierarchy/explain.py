@@ -220,10 +220,7 @@ def explain_clusters(
 def explain_row(
     hierarchy: Hierarchy, row: Rows, n_clusters: int, names: Sequence[str], top: int = 3
 ) -> RowExplanation:
-    """Find the boundaries that a row passed, and how far away each is; name `top` columns for each.
-
-    The splits must be planes, as those of means and medoids are.
-    """
+    """Find the planes that a row passed, and how far each is; name `top` columns for each."""
     planes = getattr(hierarchy.locator, "boundaries", None)
     if planes is None:
         raise ValueError(
@@ -254,10 +251,7 @@ def explain_row(
 
 
 class Means:
-    """Means of columns in any node, from one pass over the rows; NaN is a missing value.
-
-    `sizes` counts the rows of each cluster; `mean` and `deviation` are those of all rows.
-    """
+    """Means of columns in any node, without missing values (NaN), and in all rows."""
 
     def __init__(self, values: Rows, labels: Labels, n_clusters: int) -> None:
         present = np.isfinite(values)
@@ -337,11 +331,7 @@ class Fractions:
 def group_columns(
     columns: Sequence[Column], values: Rows
 ) -> tuple[NDArray[np.int64], tuple[Category, ...]]:
-    """Tell numbers from indicators, and put the indicators of one category together.
-
-    `values` are in the units of the table: indicators are 0 or 1. Returns the numbers of the columns
-    that are no indicators, and the categories.
-    """
+    """Return the numbers of columns that are no 0/1 indicators, and categories of the others."""
     indicators: dict[str, list[int]] = {}
     for j, column in enumerate(columns):
         if column.category is not None:

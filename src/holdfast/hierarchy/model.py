@@ -454,10 +454,7 @@ def cluster_hatch(cluster: int) -> str:
 
 
 def nested_order(parent: NDArray[np.int32], n_clusters: int) -> list[int]:
-    """Order the first `n_clusters` clusters so that clusters of coarser cuts stay together.
-
-    Each cluster is followed by the clusters that were split from it, the latest first.
-    """
+    """Order clusters so that each is followed by those split from it, the latest first."""
     children: list[list[int]] = [[] for _ in range(n_clusters)]
     for t in range(1, n_clusters):
         children[parent[t]].append(t)

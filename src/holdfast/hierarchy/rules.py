@@ -162,22 +162,7 @@ def find_other_rule(
     rule: Rule,
     max_conditions: int,
 ) -> Rule | None:
-    """Describe the rows `inside` by other columns than a rule does.
-
-    It uses none of the columns of `rule` or, if that describes too little, all of them but one and at
-    least one more.
-
-    Parameters
-    ----------
-    X, weight, inside, columns, max_conditions
-        As for `find_rules`.
-    rule : Rule
-
-    Returns
-    -------
-    Rule or None
-        None if no such rule has at least 0.7 of the contrast of `rule`.
-    """
+    """Find a rule without the columns of `rule`, or one of them; None if it says too little."""
     used = [condition.column.name for condition in rule.conditions]
     left_out = [set(used), *({name} for name in used if len(used) > 1)]
     for names in left_out:
@@ -201,10 +186,7 @@ def _jaccard(a: Mask, b: Mask, weight: Rows) -> float:
 
 
 def sample_rows(X: Rows, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Numbers and keys of the rows with the smallest keys; all rows of a small table.
-
-    Keys are hashes of the content of rows, so the sample does not depend on their order.
-    """
+    """Numbers and keys of the rows with the smallest keys; all rows of a small table."""
     keys = key_rows(np.asarray(X, dtype=np.float64), seed, "explain")
     count = max(_LEAST_ROWS, _VALUES // X.shape[1])
     if X.shape[0] <= count:

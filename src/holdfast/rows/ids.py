@@ -58,10 +58,7 @@ def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None
 
 
 def identify_rows(ids: NDArray[Any] | None, keyed_by: Any, n_rows: int) -> NDArray[np.float64]:
-    """Numbers that identify rows of distances, which have no content of their own.
-
-    These are the values of `keyed_by`, or else ids, or else positions, in halves of 32 bits.
-    """
+    """Identify rows of distances: by `keyed_by`, or ids, or positions, in halves of 32 bits."""
     if keyed_by is not None:
         from sklearn.utils import check_array
 
@@ -177,10 +174,7 @@ def _is_integer(kind: type) -> bool:
 
 
 def pack_ids(ids: NDArray[Any] | None, prefix: str = "ids") -> tuple[str, dict[str, NDArray[Any]]]:
-    """Convert ids to arrays whose names start with a prefix; return their kind and the arrays.
-
-    Integers and hashes stay as they are. Texts are concatenated in UTF-8, with the end of each.
-    """
+    """Convert ids to arrays with a prefix; return their kind, too. Texts are joined, in UTF-8."""
     if ids is None:
         return "none", {}
     if ids.dtype.kind == "u":

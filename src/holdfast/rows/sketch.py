@@ -141,10 +141,7 @@ class Sketch:
 def sketch_distinct(
     rows: NDArray[np.floating], weight: NDArray[np.int64] | None
 ) -> tuple[Sketch, NDArray[np.int32]] | None:
-    """Sketch valid rows of positive weight, or of weight 1; number them; None if first values repeat.
-
-    In O(n) time for most data, in threads: rows are sorted by their first values alone.
-    """
+    """Sketch and number valid rows in O(n) time for most data; None if first values repeat."""
     n = rows.shape[0]
     first = rows[:, 0].astype(np.float64)
     first += 0.0  # -0.0 becomes 0.0
@@ -191,10 +188,7 @@ def count_rows(
     weight: NDArray[np.float64] | None,
     wanted: NDArray[np.float64],
 ) -> tuple[int, NDArray[np.int64]]:
-    """Fingerprint rows, and count how often each of the distinct `wanted` rows is among them.
-
-    One pass over the rows, in threads.
-    """
+    """Fingerprint rows, and count how often each distinct `wanted` row is among them."""
     key, factors = purpose_key(0, "row"), np.ones(2)
     keys = row_keys(wanted, 0)
     slots = np.full(1 << (4 * keys.size + 1).bit_length(), -1, dtype=np.int32)

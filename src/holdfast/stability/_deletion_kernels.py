@@ -92,10 +92,7 @@ def _replace_child(p, child, other, nodes):
 
 @inner_kernel
 def _remove_row(leaf, root, nodes, champion, leaf_key, saved):
-    """Take one row out of a leaf; the last one takes the leaf and its split along.
-
-    Returns the root and how many nodes were overwritten.
-    """
+    """Take a row out of a leaf, or the leaf and its split; return the root and what is saved."""
     node = np.int64(2 * leaf)
     if nodes[node]["weight"] > 1.0:
         _save(0, node, nodes, champion, saved)
@@ -241,10 +238,7 @@ def _run(
 
 @inner_kernel
 def _requeue(leaf, weight, leaf_key, queue, times):
-    """Move a leaf's first arrival to where it is with one row less, weight being what is left.
-
-    Returns False where the queue is too short to tell.
-    """
+    """Move a leaf's arrival to that of the weight left; return whether the queue is long enough."""
     for i in range(queue.size):
         if queue[i] == leaf:
             later = delay_of(leaf_key[leaf], 0.0) / weight

@@ -52,10 +52,7 @@ class _Runs:
 def matched_after_deletions(
     estimator: HierarchicalKMedian, X: NDArray[np.float64], ks: list[int], seed: int
 ) -> NDArray[np.int64]:
-    """Count the rows that stay in their cluster when one row is removed, for every row and k.
-
-    What `match_deletions` gives for the parameters of an estimator with ``random_state=seed``.
-    """
+    """Count as `match_deletions` for the parameters of an estimator with ``random_state=seed``."""
     model = clone(estimator).set_params(random_state=seed, n_clusters=1, max_centers=None)
     return match_deletions(X, ks, model._settings_for(X))
 
@@ -71,9 +68,8 @@ def match_deletions(
     `fixed_root` keeps the root's level that all rows have, also where it would change without an
     extreme row: what a deletion does to the centers on one and the same tree.
 
-    A few hundred runs of max(ks) rounds, plus O(n depth), instead of n fits. Rows whose removal
-    moves the root's level (at most two a column), rows that stand for others that the grid cannot
-    tell apart, and all rows if max(ks) reaches the number of distinct rows, are refitted.
+    A few hundred runs of max(ks) rounds instead of n fits. Rows that move the root's level,
+    rows that the grid cannot tell apart, and all rows if max(ks) is too large, are refitted.
     """
     n_rows = X.shape[0]
     settings = replace(settings, max_centers=max(ks))

@@ -118,10 +118,7 @@ class CutDifference:
 
 
 def compare_cuts(before: LabeledRows, after: LabeledRows) -> CutDifference:
-    """Match clusters one to one, by name or by the weight in common, and count what moved.
-
-    O(n log n + k^3) time.
-    """
+    """Match clusters one to one, by name or by the weight in common, and count what moved."""
     both = np.concatenate((before.rows, after.rows)) + 0.0  # -0.0 becomes 0.0
     where = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
     at_a, at_b = where[: before.rows.shape[0]], where[before.rows.shape[0] :]

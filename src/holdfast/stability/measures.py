@@ -56,10 +56,7 @@ class Labels:
 
 
 def encode_labels(labels: ArrayLike, n_rows: int | None = None) -> Labels:
-    """Encode labels, anything that sorts, as integers from 0 in the order of their values.
-
-    Small integers stay as they are; -1 is noise and comes last. `n_rows` is the length to check for.
-    """
+    """Encode labels as integers from 0 in the order of their values; -1 is noise and comes last."""
     array = np.asarray(labels)
     if array.ndim != 1 or (n_rows is not None and array.size != n_rows):
         wanted = "one label per row" if n_rows is None else f"one label for each of {n_rows} rows"
@@ -78,10 +75,7 @@ def encode_labels(labels: ArrayLike, n_rows: int | None = None) -> Labels:
 
 
 def overlap_table(before: Labels, after: Labels) -> Counts:
-    """Count the rows in cluster i before and cluster j after.
-
-    If either side has noise, the last row and the last column are noise.
-    """
+    """Count the rows in cluster i before and j after; if either has noise, it is last in both."""
     noise = before.noise or after.noise
     shape = (before.n_clusters + noise, after.n_clusters + noise)
     counts = np.bincount(before.codes * shape[1] + after.codes, minlength=shape[0] * shape[1])
@@ -106,13 +100,9 @@ def match_outputs(before: Sequence[Labels | None], after: Sequence[Labels | None
     """Mean number of matched rows under the best one-to-one assignment of outputs.
 
     The earth mover's distance between two distributions of clusterings ([LHBP25], Eq. 2): with m
-    equally likely outputs on each side, the cheapest transport is an assignment, solved exactly.
-    All measures fall with the number of matched rows, so one assignment minimizes each of them.
-
-    The estimate from m outputs is biased upward, strongly where outputs rarely repeat: even two
-    sets of outputs of the same distribution differ. That self-distance is estimated alongside, and
-    subtracted. NaN if an output failed (None), since the others are no longer a fair sample.
-    m^2 matchings of clusters and O(m^3) time for m outputs.
+    equally likely outputs on each side, the cheapest transport is an assignment. All measures fall
+    with the number of matched rows, so it minimizes each of them. The estimate is biased upward:
+    the caller subtracts the self-distance. NaN if an output failed (None).
     """
     matched = np.empty((len(before), len(after)))
     for a, labels_before in enumerate(before):
@@ -138,10 +128,7 @@ def adjusted_rand(table: Counts) -> float:
 
 
 def mutual_information(table: Counts) -> float:
-    """Compute the normalized mutual information: 1 for equal partitions, 0 for independent ones.
-
-    Divided by the mean of the two entropies, as scikit-learn does.
-    """
+    """Compute the mutual information, divided by the mean of both entropies, like scikit-learn."""
     cells = table / max(int(table.sum()), 1)
     rows, columns = cells.sum(axis=1, keepdims=True), cells.sum(axis=0, keepdims=True)
     present = cells > 0.0
@@ -151,10 +138,7 @@ def mutual_information(table: Counts) -> float:
 
 
 def cluster_jaccard(table: Counts) -> Numbers:
-    """Compute, for each cluster before, the largest Jaccard index with a cluster after.
-
-    As `clusterboot` of the R package fpc, on the rows in both. NaN for clusters without such rows.
-    """
+    """Compute the largest Jaccard index of each cluster before with one after, or NaN."""
     rows, columns = table.sum(axis=1, keepdims=True), table.sum(axis=0)
     union = rows + columns - table
     best: Numbers = (table / np.maximum(union, 1)).max(axis=1)
@@ -294,14 +278,7 @@ def mean_error(values: Numbers, exhaustive: bool) -> MeanError:
     from the mean squares, each component at least 0. Degrees of freedom are Satterthwaite's. With
     one seed, the error is that of the trials alone, for that seed. If the trials are exhaustive
     (every row removed in turn), they add no error: it is the standard error of the R means by seed.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_trials, n_repeats), dtype float64
-        NaN where a fit failed or was not reached. The error is computed from the trials that have
-        a value for every seed (seeds without any value left out), the mean from all values.
-    exhaustive : bool
-        Whether the trials are all there are.
+    `values` has NaN where a fit failed: the error is that of trials with a value for every seed.
     """
     present = np.isfinite(values)
     if not present.any():

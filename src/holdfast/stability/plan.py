@@ -299,19 +299,13 @@ class Plan:
         return 0 if self.coupling == "same_seed" else min(max(self.n_trials, 2), _MOST_SELF_SETS)
 
     def seeds_of(self, what: str, number: int) -> tuple[int, ...]:
-        """Seeds of a trial ("output") or of a set for the self-distance ("self").
-
-        Those of the base for the same seed, otherwise independent of all others.
-        """
+        """Seeds of a trial ("output") or of a set for the self-distance ("self")."""
         if self.coupling == "same_seed":
             return self.base_seeds
         return tuple(keyed_seed(self.seed, what, number, r) for r in range(self.repeats))
 
     def units(self) -> list[Unit]:
-        """List all units: in order, or in random order if every row is removed in turn.
-
-        An interrupted run is then a fair sample even if the rows are sorted.
-        """
+        """List all units; exhaustive ones at random, so that an interrupted run is a sample."""
         trials = np.arange(self.n_trials)
         if self.exhaustive:
             trials = keyed_generator(self.seed, "order").permutation(trials)[: self.limit]

@@ -72,10 +72,7 @@ def limit_threads() -> Any:
 
 
 def run_units(job: Job, units: list[Unit], n_jobs: int, take: Take) -> Outcome:
-    """Compute all units and pass their blocks to `take`, in this process, as they arrive.
-
-    Ctrl-C ends the run; the blocks passed so far are kept.
-    """
+    """Compute all units and pass their blocks to `take` as they arrive; Ctrl-C ends the run."""
     todo = list(reversed(units))
     try:
         seconds = _run_here(job, todo, take, _SECONDS_ALONE if n_jobs > 1 else float("inf"))
@@ -171,15 +168,7 @@ def _run_numbered(job: Job, units: list[Unit], number: int, parent: int) -> tupl
 
 
 class Checkpoint:
-    """Blocks of one plan in a folder.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A folder, created if it does not exist.
-    arguments : dict of str to str
-        From `describe_plan`. A folder with other arguments is an error, and not overwritten.
-    """
+    """Blocks of one plan in a folder; a folder with other arguments is an error."""
 
     def __init__(self, path: str | os.PathLike[str], arguments: dict[str, str]) -> None:
         self.folder = Path(path)
@@ -232,10 +221,7 @@ def _read_block(path: Path) -> Block:
 
 
 def describe_plan(plan: Plan, per_row: bool, keep_labels: bool = False) -> dict[str, str]:
-    """Describe everything that a plan's numbers depend on, except the number of trials.
-
-    That may grow: trial j does not depend on it. Functions are compared by name only.
-    """
+    """Describe what a plan's numbers depend on; the number of trials may grow."""
     every = "all" if plan.limit is None else f"{plan.limit} rows"
     return {
         "format": str(_FORMAT),

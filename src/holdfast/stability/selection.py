@@ -5,7 +5,8 @@ from __future__ import annotations  # short names in help()
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -156,8 +157,7 @@ def suggest_from(result: SensitivityResult) -> Suggestion:
             f"suggest_k needs one change; got {', '.join(result.changes)}. Call it for each."
         )
     ks = result.n_clusters
-    minima = _local_minima(result.mean[0])
-    minima.sort(key=lambda j: result.mean[0, j])
+    minima = sorted(_local_minima(result.mean[0]), key=lambda j: result.mean[0, j])
     return Suggestion(
         n_clusters=ks,
         best=tuple(ks[j] for j in minima),
@@ -168,20 +168,22 @@ def suggest_from(result: SensitivityResult) -> Suggestion:
 
 def _local_minima(mean: Numbers) -> list[int]:
     """Positions with no smaller neighbor and at least one larger one."""
-    found = []
-    for j, value in enumerate(mean):
-        neighbors = [mean[i] for i in _neighbors(j, mean.size)]
-        if not neighbors or (min(neighbors) >= value and max(neighbors) > value):
-            found.append(j)
-    return found
+    around = [mean[_neighbors(j, mean.size)] for j in range(mean.size)]
+    return [
+        j
+        for j, others in enumerate(around)
+        if others.size == 0 or (others.min() >= mean[j] and others.max() > mean[j])
+    ]
 
 
 def _is_clear(result: SensitivityResult, j: int) -> bool:
-    for i in _neighbors(j, len(result.n_clusters)):
-        difference = mean_error(result.values[0, i] - result.values[0, j], result.exhaustive)
-        if not difference.mean > 2.0 * difference.standard_error:
-            return False
-    return True
+    """Whether position j moves less than each neighbor by more than two standard errors."""
+    values = result.values[0]
+    found = (
+        mean_error(values[i] - values[j], result.exhaustive)
+        for i in _neighbors(j, len(result.n_clusters))
+    )
+    return all(difference.mean > 2.0 * difference.standard_error for difference in found)
 
 
 def _neighbors(j: int, n: int) -> list[int]:
@@ -260,40 +262,14 @@ class EpsilonSearch:
         return html_table("Search for epsilon", header, rows, f"{self.message}.")
 
 
-@dataclass(frozen=True)
-class _Point:
+class _Point(NamedTuple):
+    """What was measured for one value of epsilon."""
+
     epsilon: float
     sensitivity: float
     standard_error: float
     cost: float
-
-
-@dataclass(frozen=True)
-class _Goal:
-    """A limit on one quantity; the other one should be small."""
-
-    target: str
-    limit: float
-    greedy: float
-
-    @property
-    def direction(self) -> int:
-        """Where the other quantity falls: small epsilons cost less, large ones move less."""
-        return -1 if self.target == "sensitivity" else 1
-
-    def is_met(self, point: _Point) -> bool:
-        if self.target == "sensitivity":
-            return point.sensitivity <= self.limit
-        return point.cost <= self.limit * self.greedy
-
-    def choose(self, points: list[_Point]) -> _Point | None:
-        """Best in the other quantity among those that meet the limit."""
-
-        def rank(point: _Point) -> tuple[float, float]:
-            other = point.cost if self.target == "sensitivity" else point.sensitivity
-            return other, -self.direction * point.epsilon
-
-        return min(filter(self.is_met, points), key=rank, default=None)
+    cost_ratio: float
 
 
 def tune_epsilon(
@@ -395,73 +371,73 @@ def tune_epsilon(
             random_state=seed, progress=shown.part(),
         )  # fmt: skip
         shown.advance(1)
-        measured = float(result.mean[0, 0]), float(result.standard_error[0, 0])
-        return _Point(epsilon, *measured, measure_cost(epsilon))
+        moved, error = float(result.mean[0, 0]), float(result.standard_error[0, 0])
+        cost = measure_cost(epsilon)
+        # Rows at no more locations than clusters cost nothing, whatever epsilon is.
+        ratio = cost / greedy if greedy > 0.0 else np.inf if cost > 0.0 else 1.0
+        return _Point(epsilon, moved, error, cost, ratio)
 
     with Progress(progress, len(grid) + refinements, "values of epsilon") as shown:
-        goal = _Goal(target, limit, measure_cost(0.0))
+        greedy = measure_cost(0.0)
         points = [try_value(epsilon) for epsilon in grid]
-        chosen = _search(points, goal, try_value, refinements)
-    return _describe_search(points, chosen, goal, measure)
+        chosen = _search(points, target, limit, try_value, refinements)
+    points.sort()
+    epsilon = None if chosen is None else chosen.epsilon
+    message = _describe_search(points, chosen, target, limit, measure)
+    columns: Any = np.array(points).T
+    return EpsilonSearch(epsilon, target, limit, *columns, measure, message)
+
+
+def _limited(target: str) -> Callable[[_Point], float]:
+    """Return a function that gives the quantity that has a limit."""
+    return attrgetter("sensitivity" if target == "sensitivity" else "cost_ratio")
 
 
 def _search(
-    points: list[_Point], goal: _Goal, try_value: Callable[[float], _Point], refinements: int
+    points: list[_Point],
+    target: str,
+    limit: float,
+    try_value: Callable[[float], _Point],
+    refinements: int,
 ) -> _Point | None:
-    """Choose among the points, then halve the interval to the next one that fails.
+    """Choose a point, then halve the interval to the next one that fails; `points` grows."""
+    limited = _limited(target)
+    # Where the other quantity falls: small epsilons cost less, large ones move less.
+    direction = -1 if target == "sensitivity" else 1
 
-    `points` grows by what is tried.
-    """
-    chosen = goal.choose(points)
-    if chosen is None:
-        return None
-    beyond = points.index(chosen) + goal.direction
-    if not 0 <= beyond < len(points) or goal.is_met(points[beyond]):
+    def rank(point: _Point) -> tuple[float, float]:
+        other = point.cost if target == "sensitivity" else point.sensitivity
+        return other, -direction * point.epsilon
+
+    def choose() -> _Point | None:
+        return min((point for point in points if limited(point) <= limit), key=rank, default=None)
+
+    chosen = choose()
+    beyond = -1 if chosen is None else points.index(chosen) + direction
+    if chosen is None or not 0 <= beyond < len(points) or limited(points[beyond]) <= limit:
         return chosen
     good, bad = chosen.epsilon, points[beyond].epsilon
     for _ in range(refinements):
-        middle = try_value(float(np.sqrt(good * bad)))
-        points.append(middle)
-        if goal.is_met(middle):
+        points.append(middle := try_value(float(np.sqrt(good * bad))))
+        if limited(middle) <= limit:
             good = middle.epsilon
         else:
             bad = middle.epsilon
-    return goal.choose(points)
+    return choose()
 
 
 def _describe_search(
-    points: list[_Point], chosen: _Point | None, goal: _Goal, measure: str
-) -> EpsilonSearch:
-    points = sorted(points, key=lambda point: point.epsilon)
-    cost = np.array([point.cost for point in points])
-    sensitivity = np.array([point.sensitivity for point in points])
-    # Rows at no more locations than clusters cost nothing, whatever epsilon is.
-    ratio = cost / goal.greedy if goal.greedy > 0.0 else np.where(cost > 0.0, np.inf, 1.0)
-    found = sensitivity if goal.target == "sensitivity" else ratio
-    what = f"{measure} sensitivity" if goal.target == "sensitivity" else "cost ratio"
-    if chosen is None:
-        best = int(found.argmin())
-        message = (
-            f"no epsilon from {points[0].epsilon:.4g} to {points[-1].epsilon:.4g} has a {what} of "
-            f"at most {goal.limit:.4g}; the smallest is {found[best]:.4g}, at epsilon "
-            f"{points[best].epsilon:.4g}"
-        )
-    else:
-        value = found[points.index(chosen)]
-        message = (
-            f"epsilon {chosen.epsilon:.4g} has a {what} of {value:.4g}, at most {goal.limit:.4g}"
-        )
-    return EpsilonSearch(
-        epsilon=None if chosen is None else chosen.epsilon,
-        target=goal.target,
-        limit=goal.limit,
-        epsilons=np.array([point.epsilon for point in points]),
-        sensitivity=sensitivity,
-        standard_error=np.array([point.standard_error for point in points]),
-        cost=cost,
-        cost_ratio=ratio,
-        measure=measure,
-        message=message,
+    points: list[_Point], chosen: _Point | None, target: str, limit: float, measure: str
+) -> str:
+    limited = _limited(target)
+    what = f"{measure} sensitivity" if target == "sensitivity" else "cost ratio"
+    if chosen is not None:
+        value = f"a {what} of {limited(chosen):.4g}"
+        return f"epsilon {chosen.epsilon:.4g} has {value}, at most {limit:.4g}"
+    best = min(points, key=limited)
+    return (
+        f"no epsilon from {points[0].epsilon:.4g} to {points[-1].epsilon:.4g} has a {what} of "
+        f"at most {limit:.4g}; the smallest is {limited(best):.4g}, at epsilon {best.epsilon:.4g}"
     )
 
 

@@ -105,10 +105,7 @@ class Job:
 def fit_bases(
     plan: Plan, after_fit: Callable[[int], None], per_row: bool = False, keep_labels: bool = False
 ) -> tuple[Job, tuple[Failure, ...]]:
-    """Fit all bases with all seeds; `after_fit` is called with the number of fits done.
-
-    Raises an error if the clusterer returns the wrong number of labels or fails with every seed.
-    """
+    """Fit all bases with all seeds; an error if labels are wrong or every seed fails."""
     failures: list[Failure] = []
 
     def fit_all(rows: Rows, seeds: tuple[int, ...]) -> tuple[Cuts, ...]:

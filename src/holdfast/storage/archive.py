@@ -138,12 +138,7 @@ def write_archive(
     metadata: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
 ) -> None:
-    """Write arrays and metadata to one file, completely or not at all.
-
-    Equal contents give equal bytes. `kind` and the parts of names, joined by dots, are lower-case
-    letters, digits and underscores. Metadata are plain JSON. Arrays are booleans, integers, float32
-    or float64.
-    """
+    """Write arrays and plain JSON to one file, whole or not at all; equal contents, equal bytes."""
     stored = {name: _to_stored(name, arrays[name]) for name in sorted(arrays)}
     description = {
         "format": _FORMAT,
@@ -182,11 +177,9 @@ def read_archive(
 ) -> Archive:
     """Read a file that :func:`write_archive` wrote; `kinds` are those to accept, None accepts any.
 
-    Nothing in the file is executed and no length in it is trusted. Time and memory are bounded by
-    the size of the file and the largest description that is allowed. Every byte is compared with its
-    checksum or with its only valid form; DamagedFile is raised where the content is not valid.
-    Checksums detect damage, not forgery: the caller must check the content of the arrays.
-    Without arrays, only the description and the length of the file are checked.
+    Nothing in the file is executed, no length in it is trusted, and every byte is compared with its
+    checksum or its only valid form; DamagedFile otherwise. Checksums detect no forgery: the
+    caller must check the arrays. Without arrays, only the description and the length are checked.
     """
     try:
         with open(path, "rb") as file:
@@ -387,10 +380,7 @@ def _directory_entry(member: Member) -> bytes:
 
 
 def array_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """Compute the header of a `.npy` file, version 1.0: C order, padded to 64 bytes.
-
-    NumPy writes the same header, but its padding differs between versions.
-    """
+    """Compute the header of a `.npy` file, padded to 64 bytes; NumPy's versions differ in that."""
     text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape!r}, }}"
     padding = -(10 + len(text) + 1) % 64
     body = text.encode("ascii") + b" " * padding + b"\n"

@@ -43,10 +43,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def hierarchy_to_arrays(hierarchy: Hierarchy) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Convert a hierarchy to metadata, plain JSON, and arrays.
-
-    Tables that the locator shares with the hierarchy are stored once.
-    """
+    """Convert a hierarchy to plain JSON and arrays; what the locator shares is stored once."""
     arrays: dict[str, NDArray[Any]] = {
         "center_indices": hierarchy.center_indices,
         "costs": hierarchy.costs,

@@ -35,10 +35,7 @@ def _close(node, nodes):
 
 @inner_kernel
 def _close_until(limit, last, splits, nodes, open_splits, waiting):
-    """Close open nodes until one splits further up than `limit`; `last` becomes their right side.
-
-    Returns the subtree that is complete then, and how many nodes are still open.
-    """
+    """Close nodes until one splits above `limit`; return the subtree and how many are open."""
     while waiting > 0:
         j = open_splits[waiting - 1]
         if splits[j] < limit:
