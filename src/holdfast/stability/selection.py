@@ -384,8 +384,8 @@ def tune_epsilon(
     points.sort()
     epsilon = None if chosen is None else chosen.epsilon
     message = _describe_search(points, chosen, target, limit, measure)
-    columns: Any = np.array(points).T
-    return EpsilonSearch(epsilon, target, limit, *columns, measure, message)
+    tried, moved, error, cost, ratio = np.array(points).T
+    return EpsilonSearch(epsilon, target, limit, tried, moved, error, cost, ratio, measure, message)
 
 
 def _limited(target: str) -> Callable[[_Point], float]:
