@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from holdfast import HierarchicalKMedian
-from holdfast.stability.inspection import _Refits
+from holdfast.stability.inspection import _refit
 from holdfast.stability.plan import Delete
 from holdfast_paper.draws import normal
 
@@ -34,10 +34,9 @@ def count_rows(seed: int, fresh: int = 6) -> np.ndarray:
     top, given = found.argmax(axis=1), found.max(axis=1)
     bins = np.digitize(given, EDGES) - 1
     weight = np.ones(rows.shape[0])
-    refits = _Refits(model, rows, weight, model.labels_, K, Delete(0.05), 1_000_000 + seed)
     counts = np.zeros((3, EDGES.size - 1))
     for trial in range(fresh):
-        hierarchy, names, _ = refits.run(trial)
+        hierarchy, names, _ = _refit(model, K, Delete(0.05), 1_000_000 + seed, trial)
         stays = names[hierarchy.predict(rows, K)] == top
         for i, values in enumerate((weight, given, stays)):
             counts[i] += np.bincount(bins, values, minlength=EDGES.size - 1)

@@ -151,13 +151,18 @@ def check_integer(name: str, value: Any, otherwise: str = "") -> None:
         raise ValueError(f"{name} must be an integer of at least 1{otherwise}; got {value!r}.")
 
 
+def to_number(value: Any) -> float:
+    """Convert a real number; NaN for anything else, such as an integer too large for float64."""
+    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
+        with contextlib.suppress(OverflowError):
+            return float(value)
+    return math.nan
+
+
 def _check_epsilon(epsilon: Any, method: str) -> float:
     if isinstance(epsilon, str) and epsilon == "auto":
         return AUTO_EPSILON[method]
-    value = math.nan
-    if isinstance(epsilon, Real) and not isinstance(epsilon, bool | np.bool_):
-        with contextlib.suppress(OverflowError):  # an integer too large for float64
-            value = float(epsilon)
+    value = to_number(epsilon)
     if not value >= 0.0:
         raise ValueError(
             f'epsilon must be a non-negative number, infinity or "auto"; got {epsilon!r}.'

@@ -5,7 +5,7 @@ import pytest
 
 from holdfast import HierarchicalKMedian, membership
 from holdfast.stability import inspection
-from holdfast.stability.inspection import _calibrate, _Refits
+from holdfast.stability.inspection import _calibrate, _refit
 from holdfast.stability.plan import Delete
 from holdfast_paper import draws
 
@@ -46,11 +46,8 @@ def fraction_that_stays(seeds, fresh: int = 6):
         found = membership(model)
         top, sure = found.argmax(axis=1), found.max(axis=1)
         some = (sure > 0.85) & (sure < 0.95)
-        refits = _Refits(
-            model, X, model.row_weights_, model.labels_, 4, Delete(0.05), 1_000 + seed
-        )  # fmt: skip
         for trial in range(fresh):
-            hierarchy, names, _ = refits.run(trial)
+            hierarchy, names, _ = _refit(model, 4, Delete(0.05), 1_000 + seed, trial)
             seen[i] += (names[hierarchy.predict(X, 4)] == top)[some].sum()
         count[i], given[i] = fresh * some.sum(), fresh * sure[some].sum()
     apart = (seen - given).sum() / count.sum()

@@ -67,14 +67,17 @@ class CheckedRows:
     table_: TableRecord | None
     column_scale_: tuple[float, ...] | None
 
-    def _check_rows(self, X: Any, reset: bool = False) -> Any:
+    def _check_rows(self: Any, X: Any, reset: bool = False) -> Any:
         """Validate rows; for a model that was fitted to a table, prepare them like the table."""
         if issparse(X):
             self.column_scale_ = None if reset else self.column_scale_
             return _check_sparse(self, X, reset)
         table = None if reset else getattr(self, "table_", None)
         if table is not None and table.preparation.inputs is not None and hasattr(X, "columns"):
-            return self._prepare_frame(X, table.preparation)
+            from holdfast.tables.preparer import prepare_frame
+
+            prepared = prepare_frame(X, table.preparation)  # columns are found by name
+            return self._apply(prepared, table.preparation)
         gaps = table is not None and table.preparation.fill is not None
         by_distance = self._by_distance(reset)
         try:
@@ -100,33 +103,25 @@ class CheckedRows:
         if not rows.dtype.isnative:  # scikit-learn leaves the byte order of a frame as it is
             rows = rows.astype(rows.dtype.newbyteorder("="))
         if reset:
-            model: Any = self
-            given = model.column_scale
+            given = self.column_scale
             if given is None and not by_distance:
                 given = scale_of_rows(X)
-            self.column_scale_ = check_column_scale(given, rows, model.metric)
+            self.column_scale_ = check_column_scale(given, rows, self.metric)
         if by_distance:
             return check_distances(rows, square=reset)
         return rows if table is None else self._apply(rows, table.preparation)
 
-    def _by_distance(self, reset: bool) -> bool:
+    def _by_distance(self: Any, reset: bool) -> bool:
         """Whether rows are precomputed distances: those of the next fit, or of this model."""
-        model: Any = self
         if reset or "hierarchy_" not in vars(self):
-            return bool(model.metric == "precomputed" and model.method == "medoids")
-        return bool(model._fitted_metric == "precomputed")
+            return bool(self.metric == "precomputed" and self.method == "medoids")
+        return bool(self._fitted_metric == "precomputed")
 
     def _need_features(self, why: str) -> None:
         if self._by_distance(reset=False):
             raise ValueError(
                 f'{why[0].upper()}{why[1:]}; this model has metric="precomputed". Fit it to features.'
             )
-
-    def _prepare_frame(self, X: Any, preparation: Preparation) -> NDArray[np.float64]:
-        """Prepare a mixed table: columns are found by name."""
-        from holdfast.tables.preparer import prepare_frame
-
-        return self._apply(prepare_frame(X, preparation), preparation)
 
     def _apply(self, values: NDArray[np.float64], preparation: Preparation) -> NDArray[np.float64]:
         rows = preparation.apply(values)

@@ -51,8 +51,15 @@ class computed(cached_property[T]):
         """Compute the result, or wait until another thread has."""
         if instance is None:
             return self
-        with lock_of(instance):
-            return super().__get__(instance, owner)
+        found = vars(instance).get(self.attrname or "")
+        if found is None:
+            with lock_of(instance):
+                found = super().__get__(instance, owner)
+        self.show(instance, found)
+        return found
+
+    def show(self, instance: object, found: T) -> None:
+        """Prepare what was found, each time it is read."""
 
 
 class BoundHierarchy(computed[Hierarchy]):
@@ -61,22 +68,11 @@ class BoundHierarchy(computed[Hierarchy]):
     It gets a copy of the attributes, not the model, so the two do not refer to each other in a circle.
     """
 
-    @overload
-    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
-
-    @overload
-    def __get__(self, instance: object, owner: type[Any] | None = None) -> Hierarchy: ...
-
-    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Any:
-        """Return the hierarchy, after it has been told who knows its rows."""
-        if instance is None:
-            return self
-        found = vars(instance).get("hierarchy_")
-        found = super().__get__(instance, owner) if found is None else found
+    def show(self, instance: object, found: Hierarchy) -> None:
+        """Tell the hierarchy who knows its rows."""
         left_out = {*RESULTS, *FOLLOWED} - {"_ids"}
         state = {name: value for name, value in vars(instance).items() if name not in left_out}
         found.bind(partial(_restore, type(instance), state))
-        return found
 
     def __set__(self, instance: object, value: Hierarchy) -> None:
         """Store a hierarchy."""
@@ -118,7 +114,7 @@ class ExplainedModel:
     ) -> RowExplanation: ...
 
     def explain(
-        self,
+        self: Any,
         n_clusters: int | None = None,
         *,
         row: ArrayLike | int | None = None,
@@ -151,22 +147,22 @@ class ExplainedModel:
         Explanation, or RowExplanation if a row was given
         """
         if row is not None:
-            return self.explain_row(row, n_clusters, preparer=preparer)
+            found: RowExplanation = self.explain_row(row, n_clusters, preparer=preparer)
+            return found
         check_is_fitted(self)
-        model: Any = self
-        rows, weight = model._held_rows()
+        rows, weight = self._held_rows()
         refuse_sparse("explain", rows)
-        k = model._n_features_out if n_clusters is None else n_clusters
-        model._need_features("explain describes clusters by columns")
+        k = self._n_features_out if n_clusters is None else n_clusters
+        self._need_features("explain describes clusters by columns")
         check_integer("max_conditions", max_conditions)
         check_integer("max_rules", max_rules)
         return explain_clusters(
-            model.hierarchy_, rows, weight, k, self._columns(preparer), model.seed_, int(max_conditions),
+            self.hierarchy_, rows, weight, k, self._columns(preparer), self.seed_, int(max_conditions),
             int(max_rules),
         )  # fmt: skip
 
     def explain_row(
-        self,
+        self: Any,
         row: ArrayLike | int,
         n_clusters: int | None = None,
         *,
@@ -190,21 +186,18 @@ class ExplainedModel:
             distance.
         """
         check_is_fitted(self)
-        model: Any = self
-        model._need_features("explain_row names columns")
+        self._need_features("explain_row names columns")
         if isinstance(row, Integral):
-            rows = model.rows_[[int(row)]]
+            rows = self.rows_[[int(row)]]
         else:
-            given = (
-                row if hasattr(row, "columns") or issparse(row) else np.atleast_2d(np.asarray(row))
-            )
-            rows = model._check_rows(given)
-        refuse_sparse("explain_row", rows, model.cluster_centers_)
+            is_table = hasattr(row, "columns") or issparse(row)
+            rows = self._check_rows(row if is_table else np.atleast_2d(np.asarray(row)))
+        refuse_sparse("explain_row", rows, self.cluster_centers_)
         if rows.shape[0] != 1:
             raise ValueError(f"explain_row explains one row; got {rows.shape[0]} rows.")
-        k = model._n_features_out if n_clusters is None else n_clusters
+        k = self._n_features_out if n_clusters is None else n_clusters
         names = [column.name for column in self._columns(preparer)]
-        return explain_row(model.hierarchy_, rows[0].astype(np.float64), k, names)
+        return explain_row(self.hierarchy_, rows[0].astype(np.float64), k, names)
 
     def membership(
         self,
@@ -235,7 +228,7 @@ class ExplainedModel:
         found: NDArray[np.float64] = holdfast.membership(self, X, n_clusters, **options)  # type: ignore[arg-type]
         return found
 
-    def label_frame(self, n_clusters: ArrayLike | None = None) -> pd.DataFrame:
+    def label_frame(self: Any, n_clusters: ArrayLike | None = None) -> pd.DataFrame:
         """Return labels beside the ids of the rows; needs pandas.
 
         Parameters
@@ -253,11 +246,10 @@ class ExplainedModel:
             import pandas as pd
         except ImportError as error:
             raise ImportError("label_frame needs pandas: pip install pandas.") from error
-        model: Any = self
-        given = model._n_features_out if n_clusters is None else n_clusters
+        given = self._n_features_out if n_clusters is None else n_clusters
         ks = np.atleast_1d(np.asarray(given)).tolist()
-        labels = {f"cluster_{k}": model.hierarchy_.cut(k) for k in ks}
-        return pd.DataFrame(labels, index=model.ids_)
+        labels = {f"cluster_{k}": self.hierarchy_.cut(k) for k in ks}
+        return pd.DataFrame(labels, index=self.ids_)
 
     def _columns(self, preparer: TablePreparer | None) -> list[Column]:
         """Names and units of the columns of `rows_`."""
@@ -282,12 +274,11 @@ class ExplainedModel:
             )
         return found
 
-    def _describe_table(self, preparer: TablePreparer) -> TableRecord:
+    def _describe_table(self: Any, preparer: TablePreparer) -> TableRecord:
         """Describe the table behind the rows, as the command line does."""
-        model: Any = self
-        used = np.ones(model.hierarchy_.n_rows, dtype=np.bool_)
-        preparation, cuts = self._preparation_of(preparer), (int(model._n_features_out),)
-        return TableRecord(preparation, preparer.id, model.ids_, used, cuts)
+        used = np.ones(self.hierarchy_.n_rows, dtype=np.bool_)
+        preparation, cuts = self._preparation_of(preparer), (int(self._n_features_out),)
+        return TableRecord(preparation, preparer.id, self.ids_, used, cuts)
 
 
 def columns_of(preparation: Preparation) -> list[Column]:

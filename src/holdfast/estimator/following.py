@@ -2,12 +2,10 @@
 
 from __future__ import annotations  # short names in help()
 
-import contextlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,11 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast._machine.jit import unwrap_interrupts
 from holdfast._machine.work import lock_of
-from holdfast.centers.medoids import METRICS
 from holdfast.estimator.checking import refuse_sparse
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.model import Naming
-from holdfast.parameters import check_integer, check_weight, settings_for, warn_user
+from holdfast.parameters import check_integer, check_weight, settings_for, to_number, warn_user
 from holdfast.pipeline import cluster_rows
 from holdfast.rows.ids import DepartedRows, check_ids, find_ids, normal_ids
 from holdfast.rows.log import RowLog
@@ -55,20 +52,17 @@ class FollowedModel:
         return own
 
     @cached_property
-    def held_(self) -> NDArray[np.bool_]:
+    def held_(self: Any) -> NDArray[np.bool_]:
         """Rows that the price of moving holds: `predict` without ids gives them another label."""
-        model: Any = self
-        if model.hierarchy_.naming is None:
-            return np.zeros(model.hierarchy_.n_rows, dtype=np.bool_)
-        rows = model._held_rows()[0].astype(np.float64)
-        held: NDArray[np.bool_] = self.labels_ != self.hierarchy_.predict(
-            rows, model._n_features_out
-        )
-        return held
+        if self.hierarchy_.naming is None:
+            return np.zeros(self.hierarchy_.n_rows, dtype=np.bool_)
+        rows = self._held_rows()[0].astype(np.float64)
+        found = self.hierarchy_.predict(rows, self._n_features_out)
+        return np.asarray(self.labels_ != found)
 
     @unwrap_interrupts()
     def follow(
-        self,
+        self: Any,
         X: ArrayLike,
         *,
         ids: ArrayLike | None = None,
@@ -82,8 +76,8 @@ class FollowedModel:
         """Cluster today's rows and keep the clusters of this model.
 
         Remaining rows change cluster only if this lowers the cost enough, and clusters keep their
-        names: ``hierarchy_.names(k)``. The result depends on this model, the rows and
-        the parameters, not on the order of rows. The same rows again change nothing. See
+        names: ``hierarchy_.names(k)``. The result depends on this model, the rows and the
+        parameters, not on the order of rows. The same rows again change nothing. See
         docs/follow.md.
 
         Parameters
@@ -121,8 +115,7 @@ class FollowedModel:
         from holdfast.follow.report import FollowPlan
 
         check_is_fitted(self)
-        model: Any = self
-        rows = model._check_rows(X)
+        rows = self._check_rows(X)
         weight = check_weight(sample_weight, rows.shape[0])
         with lock_of(self):  # all of one state, whatever other threads do
             yesterday = self._as_yesterday(rows)
@@ -140,7 +133,7 @@ class FollowedModel:
         return self._followed(found, rows, weight, own)
 
     @unwrap_interrupts()
-    def polish(self, levels: Iterable[int] | None = None) -> Any:
+    def polish(self: Any, levels: Iterable[int] | None = None) -> Any:
         """Lower the cost of the clusters at some levels: a good start for a series of releases.
 
         A fit makes one split after the other. This lets all levels settle together: rows move to
@@ -162,9 +155,8 @@ class FollowedModel:
         from holdfast.follow.engine import follow_rows
 
         check_is_fitted(self)
-        model: Any = self
         with lock_of(self):
-            rows, mass = model._held_rows()
+            rows, mass = self._held_rows()
             weight = None if (mass == 1.0).all() else mass
             yesterday, own = self._as_yesterday(rows), self.ids_
             options = replace(self._options(levels, 0.0, None, None, rows, weight), polish=True)
@@ -179,7 +171,7 @@ class FollowedModel:
         return new
 
     def staleness(
-        self, X: ArrayLike | None = None, *, levels: Iterable[int] | None = None
+        self: Any, X: ArrayLike | None = None, *, levels: Iterable[int] | None = None
     ) -> Staleness:
         """Compare this model with a new fit.
 
@@ -195,15 +187,14 @@ class FollowedModel:
         Staleness
         """
         check_is_fitted(self)
-        model: Any = self
-        given = None if X is None else model._check_rows(X)
+        given = None if X is None else self._check_rows(X)
         with lock_of(self):
-            held, weight = model._held_rows()
+            held, weight = self._held_rows()
             rows = held if given is None else given
             mass = None if given is not None or (weight == 1.0).all() else weight
             yesterday = self._as_yesterday(rows)
             sizes = self._options(levels, 0.0, None, None, rows, mass).levels
-            hierarchy = model.hierarchy_
+            hierarchy = self.hierarchy_
         leaf = hierarchy.cut(sizes[-1])
         if given is not None:
             leaf = hierarchy.predict(np.asarray(rows, dtype=np.float64), sizes[-1])
@@ -213,19 +204,17 @@ class FollowedModel:
         return measure_staleness(yesterday, rows, mass, leaf, sizes, fit)
 
     def _fit_of(
-        self, rows: NDArray[np.float64], weight: NDArray[np.float64] | None, k: int
+        self: Any, rows: NDArray[np.float64], weight: NDArray[np.float64] | None, k: int
     ) -> Callable[[], Hierarchy]:
         """Prepare a new fit that stops at k centers."""
-        model: Any = self
-        recipe = clone(getattr(model, "_recipe", model)).set_params(n_clusters=k, max_centers=k)
-        settings = settings_for(recipe, rows, weight, model.seed_)
+        recipe = clone(getattr(self, "_recipe", self)).set_params(n_clusters=k, max_centers=k)
+        settings = settings_for(recipe, rows, weight, self.seed_)
         return lambda: cluster_rows(rows, weight, settings)
 
-    def _as_yesterday(self, rows: NDArray[np.float64]) -> Yesterday:
-        model: Any = self
-        held, weight = model._held_rows()
+    def _as_yesterday(self: Any, rows: NDArray[np.float64]) -> Yesterday:
+        held, weight = self._held_rows()
         refuse_sparse("follow", held, rows)
-        metric = METRICS[getattr(model.hierarchy_.down_to(1).locator, "metric", 0)]
+        metric = self._fitted_metric
         if metric in ("manhattan", "precomputed"):
             raise ValueError(
                 'follow supports metric="euclidean" and metric="cosine"; this model has '
@@ -239,18 +228,18 @@ class FollowedModel:
         from holdfast.follow.match import Yesterday
 
         return Yesterday(
-            model.hierarchy_,
+            self.hierarchy_,
             held,
             None if (weight == 1.0).all() else weight,
             self.ids_,
             vars(self).get("_left"),
             metric == "cosine",
-            model.seed_,
+            self.seed_,
             bool(vars(self).get("_bound", False)),
             vars(self).get("_least"),
         )
 
-    def _last_named(self) -> Yesterday | None:
+    def _last_named(self: Any) -> Any:
         """Return the latest clusters with lasting names; None if names are labels."""
         if "hierarchy_" not in vars(self):  # not computed since they were looked at
             return vars(self).get("_named")
@@ -262,8 +251,7 @@ class FollowedModel:
                 f"n_clusters must be at most {naming.levels[-1]}, the largest number of clusters whose "
                 f"names are kept; got {self.n_clusters}. Fit again."
             )
-        model: Any = self
-        return self._as_yesterday(model._held_rows()[0])
+        return self._as_yesterday(self._held_rows()[0])
 
     def _ids_of(self, X: ArrayLike, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
         found, known = check_ids(X, ids, n_rows), self.ids_
@@ -284,7 +272,7 @@ class FollowedModel:
         return found
 
     def _options(
-        self,
+        self: Any,
         levels: Iterable[int] | None,
         price: Any,
         budget: Any,
@@ -293,8 +281,7 @@ class FollowedModel:
         weight: NDArray[np.float64] | None,
     ) -> Options:
         n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
-        model: Any = self
-        naming, k = model.hierarchy_.naming, model._n_features_out
+        naming, k = self.hierarchy_.naming, self._n_features_out
         given = (k,) if naming is None else naming.levels
         if levels is not None and not isinstance(levels, Iterable):
             raise ValueError(f"levels must be a list of numbers of clusters; got {levels!r}.")
@@ -302,7 +289,7 @@ class FollowedModel:
         for level in given:
             check_integer("levels", level)
         chosen = tuple(sorted({int(level) for level in given} | {int(k)}))
-        most = min(model.hierarchy_.n_centers, n_rows)
+        most = min(self.hierarchy_.n_centers, n_rows)
         if chosen[-1] > most:
             what = "rows of X" if most == n_rows else "clusters of this model's hierarchy"
             raise ValueError(
@@ -351,17 +338,16 @@ class FollowedModel:
         return result
 
     def _keep_fitted(
-        self, labels: NDArray[np.int32], rows: NDArray[np.float64], ids: NDArray[Any]
+        self: Any, labels: NDArray[np.int32], rows: NDArray[np.float64], ids: NDArray[Any]
     ) -> None:
         """Give rows of the fit, known by their ids and with the same values, their fitted labels."""
-        model: Any = self
         known = self.ids_
         if known is None:
             raise ValueError(
                 "This model has no ids, so predict cannot use any. Fit or follow with ids."
             )
         place = find_ids(ids, known)
-        held = model._held_rows()[0]
+        held = self._held_rows()[0]
         found = np.flatnonzero(place >= 0)
         refuse_sparse("predict with ids", held, rows)
         same = found[(held[place[found]] == rows[found]).all(axis=1)]
@@ -370,10 +356,7 @@ class FollowedModel:
 
 def check_number(name: str, value: Any, most: float) -> float:
     """Check that a parameter is a number from 0 to `most`, and finite."""
-    number = math.nan
-    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
-        with contextlib.suppress(OverflowError):
-            number = float(value)
+    number = to_number(value)
     if not (0.0 <= number <= most and math.isfinite(number)):
         limit = "a non-negative number" if math.isinf(most) else "a fraction from 0 to 1"
         advice = " For 5%, pass 0.05." if number > most else ""

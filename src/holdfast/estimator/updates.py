@@ -3,7 +3,7 @@
 from __future__ import annotations  # short names in help()
 
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,13 +16,8 @@ from holdfast._machine.hash import seed_from
 from holdfast._machine.work import lock_of
 from holdfast.estimator.checking import CheckedRows, refuse_sparse
 from holdfast.estimator.explaining import FOLLOWED, RESULTS, BoundHierarchy, computed
-from holdfast.grid.place import Extent
 from holdfast.hierarchy import Hierarchy
-from holdfast.parameters import (
-    check_choices,
-    check_column_scale,
-    check_weight,
-)
+from holdfast.parameters import check_choices, check_column_scale, check_weight
 from holdfast.pipeline import cluster_first
 from holdfast.rows.capped import Cap, CappedSketch
 from holdfast.rows.ids import check_ids, find_ids
@@ -31,43 +26,13 @@ from holdfast.rows.sketch import Sketch
 from holdfast.storage.model import ModelRecord
 
 
-class HeldRows(Protocol):
-    """The rows of a model. Immutable."""
-
-    @property
-    def extent(self) -> Extent | None:
-        """What determines the position of the grid, if not the rows of `content`."""
-
-    def add(self, sketch: Sketch) -> HeldRows:
-        """Add rows."""
-
-    def remove(self, sketch: Sketch) -> HeldRows:
-        """Remove rows, all of which must be present."""
-
-    def settle(self) -> HeldRows:
-        """Apply pending changes; call this before `content`."""
-
-    def content(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the rows and the weight of each."""
-
-
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """The sparse rows of a model, which cannot change. See `HeldRows`."""
+    """The sparse rows of a model, which cannot change."""
 
     rows: csr_array
     weight: NDArray[np.float64] | None
     extent: None = None
-
-    def add(self, sketch: Sketch) -> NoReturn:
-        """Refuse: rows that come and go are counted as dense ones."""
-        refuse_sparse("partial_fit", self.rows)
-        raise AssertionError
-
-    def remove(self, sketch: Sketch) -> NoReturn:
-        """Refuse: rows that come and go are counted as dense ones."""
-        refuse_sparse("forget", self.rows)
-        raise AssertionError
 
     def settle(self) -> SparseRows:
         """There are no pending changes."""
@@ -76,6 +41,10 @@ class SparseRows:
     def content(self) -> tuple[Any, NDArray[np.float64]]:
         """Return the rows and the weight of each."""
         return self.rows, np.ones(self.rows.shape[0]) if self.weight is None else self.weight
+
+
+HeldRows = RowLog | CappedSketch | SparseRows
+"""The rows of a model, immutable; `settle` applies pending changes before `content` is read."""
 
 
 def _has_features(model: Any) -> bool:
@@ -188,7 +157,7 @@ class ChangingRows(CheckedRows):
         return self._held_rows()[1]
 
     @BoundHierarchy
-    def hierarchy_(self) -> Hierarchy:
+    def hierarchy_(self: Any) -> Hierarchy:
         """All cuts, costs and centers."""
         rows, weight = self._held_rows()
         if rows.shape[0] == 0:
@@ -204,8 +173,7 @@ class ChangingRows(CheckedRows):
             return clustering.hierarchy
         from holdfast.follow.engine import name_fitted
 
-        model: Any = self
-        hierarchy, self._left = name_fitted(named, rows, repeated, model.ids_, clustering.hierarchy)
+        hierarchy, self._left = name_fitted(named, rows, repeated, self.ids_, clustering.hierarchy)
         return hierarchy
 
     @computed
@@ -275,37 +243,39 @@ class ChangingRows(CheckedRows):
         if getattr(self, "table_", None) is not None:
             self.table_ = replace(self.table_, ids=None)  # type: ignore[type-var]
 
-    def _has_ids(self, ids: ArrayLike | None) -> bool:
+    def _has_ids(self: Any, ids: ArrayLike | None) -> bool:
         """Whether rows are known by their ids; an error if ids are given and they are not."""
         if not self.__sklearn_is_fitted__():
             return ids is not None
         self._check_held()
-        model: Any = self
-        if model.ids_ is None and ids is not None:
+        if self.ids_ is None and ids is not None:
             raise ValueError(
                 "This model has no ids, so rows cannot be added or removed by id. Fit with ids, or do "
                 "not pass ids."
             )
-        if model.ids_ is not None and isinstance(self._held, RowLog):
+        if self.ids_ is not None and isinstance(self._held, RowLog):
             self._held.check_unchanged()
-        return model.ids_ is not None
+        return self.ids_ is not None
 
     def _change_rows(self, X: Any, sample_weight: ArrayLike | None, *, adding: bool) -> None:
         """Add or remove rows that are known by their values."""
         first = not self.__sklearn_is_fitted__()
         rows = self._check_rows(X, reset=first)
-        refuse_sparse("partial_fit" if adding else "forget", rows)
+        held: HeldRows = RowLog() if first else self._held
+        stored = held.rows if isinstance(held, SparseRows) else None
+        refuse_sparse("partial_fit" if adding else "forget", rows, stored)
+        assert not isinstance(held, SparseRows)
         recipe = recipe_of(self)
         check_choices(recipe, rows if adding else rows[:0])
-        held = RowLog() if first else self._held
         sketch = Sketch.from_rows(rows, sample_weight)
         held = held.add(sketch) if adding else held.remove(sketch)
         seed = seed_from(self.random_state) if first else self.seed_
         hold_rows(self, held, recipe, seed)
 
-    def _add_named(self, X: Any, sample_weight: ArrayLike | None, ids: ArrayLike | None) -> None:
+    def _add_named(
+        self: Any, X: Any, sample_weight: ArrayLike | None, ids: ArrayLike | None
+    ) -> None:
         """Add rows that are known by their ids."""
-        model: Any = self
         first = not self.__sklearn_is_fitted__()
         rows = self._check_rows(X, reset=first)
         refuse_sparse("partial_fit with ids", rows)
@@ -313,8 +283,8 @@ class ChangingRows(CheckedRows):
         weight = np.ones(rows.shape[0]) if weight is None else weight
         own: Any = check_ids(None, ids, rows.shape[0])
         if not first:
-            own = model._ids_of(X, ids, rows.shape[0])
-            known, (held, mass) = model.ids_, self._held_rows()
+            own = self._ids_of(X, ids, rows.shape[0])
+            known, (held, mass) = self.ids_, self._held_rows()
             again = np.flatnonzero(find_ids(own, known) >= 0)
             if again.size:
                 raise ValueError(
@@ -325,14 +295,15 @@ class ChangingRows(CheckedRows):
             rows = np.concatenate((held, rows))
         self._hold_named(rows, weight, own, seed_from(self.random_state) if first else self.seed_)
 
-    def _remove_named(self, X: Any, sample_weight: ArrayLike | None, ids: ArrayLike | None) -> None:
+    def _remove_named(
+        self: Any, X: Any, sample_weight: ArrayLike | None, ids: ArrayLike | None
+    ) -> None:
         """Remove rows that are known by their ids."""
         if sample_weight is not None:
             raise ValueError("Rows with ids are removed as a whole; expected no sample_weight.")
-        model: Any = self
-        known, (rows, weight) = model.ids_, self._held_rows()
+        known, (rows, weight) = self.ids_, self._held_rows()
         refuse_sparse("forget", rows)
-        gone = model._ids_of(X, ids, np.shape(X if ids is None else ids)[0])
+        gone = self._ids_of(X, ids, np.shape(X if ids is None else ids)[0])
         absent = np.flatnonzero(find_ids(gone, known) < 0)
         if absent.size:
             raise ValueError(
@@ -343,17 +314,16 @@ class ChangingRows(CheckedRows):
         self._hold_named(rows[stay], weight[stay], known[stay], self.seed_)
 
     def _hold_named(
-        self, rows: Any, weight: NDArray[np.float64], ids: NDArray[Any], seed: int
+        self: Any, rows: Any, weight: NDArray[np.float64], ids: NDArray[Any], seed: int
     ) -> None:
         recipe = recipe_of(self)
         check_choices(recipe, rows)
         held = RowLog.from_fit(rows, None if (weight == 1.0).all() else weight)
         hold_rows(self, held, recipe, seed)
-        model: Any = self
-        model._ids = ids
+        self._ids = ids
         if getattr(self, "table_", None) is not None:
             used = np.ones(ids.size, dtype=np.bool_)
-            model.table_ = replace(model.table_, ids=ids, used=used)
+            self.table_ = replace(self.table_, ids=ids, used=used)
 
 
 def recipe_of(model: Any) -> Any:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,6 +157,20 @@ class _NestedSplits:
     """Splits sorted by the cluster that they split."""
 
     parent: Labels
+    by_center: ClassVar[tuple[str, ...]]  # the arrays with an entry for each center
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of a row."""
+        return int(getattr(self, self.by_center[0]).shape[1])
+
+    def first(self, k: int) -> Self:
+        """Keep the first k centers: the locator of a hierarchy that stops there."""
+        splits: Any = self
+        arrays = {name: getattr(self, name) for name in (*self.by_center, "parent")}
+        kept = {name: array[:k] for name, array in arrays.items() if array is not None}
+        found: Self = replace(splits, **kept)
+        return found
 
     @cached_property
     def _splits(self) -> tuple[Labels, Labels]:
@@ -178,16 +192,7 @@ class SplitLocator(_NestedSplits):
     # closer to ``centers[t]``, which is then a mean, than to ``rivals[t]``. If None, the row moves
     # if it is closer than to the center of its cluster
     rivals: Floats | None = None
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of a row."""
-        return int(self.centers.shape[1])
-
-    def first(self, k: int) -> "SplitLocator":
-        """Keep the first k centers: the locator of a hierarchy that stops there."""
-        rivals = None if self.rivals is None else self.rivals[:k]
-        return replace(self, centers=self.centers[:k], parent=self.parent[:k], rivals=rivals)
+    by_center: ClassVar[tuple[str, ...]] = ("centers", "rivals")
 
     def finest(self, X: Floats) -> Labels:
         """Find the last cluster that each row moves to."""
@@ -254,16 +259,7 @@ class PlaneLocator(_NestedSplits):
     parent: Labels  # (n_centers,): the cluster that each center splits; -1 for the first
     metric: int  # for the cosine distance, rows are scaled to length 1
     exponent: int  # rows are multiplied by ``2**exponent``
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of a row."""
-        return int(self.points.shape[1])
-
-    def first(self, k: int) -> "PlaneLocator":
-        """Keep the first k centers: the locator of a hierarchy that stops there."""
-        points, normals = self.points[:k], self.normals[:k]
-        return replace(self, points=points, normals=normals, parent=self.parent[:k])
+    by_center: ClassVar[tuple[str, ...]] = ("points", "normals")
 
     def finest(self, X: NDArray[np.floating]) -> Labels:
         """Find the last cluster that each row moves to."""
@@ -311,7 +307,7 @@ def _pass_splits(
 
 
 @dataclass(frozen=True, eq=False)
-class SparsePlaneLocator:
+class SparsePlaneLocator(_NestedSplits):
     """The planes that split clusters of sparse rows, replayed with the arithmetic of the fit."""
 
     normals: csr_array  # (n_centers, n_features)
@@ -322,16 +318,7 @@ class SparsePlaneLocator:
     metric: int  # for the cosine distance, rows are scaled to length 1
     exponent: int  # rows are multiplied by ``2**exponent``
     sparse: ClassVar[bool] = True  # takes sparse rows as they are
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of a row."""
-        return int(self.normals.shape[1])
-
-    def first(self, k: int) -> "SparsePlaneLocator":
-        """Keep the first k centers: the locator of a hierarchy that stops there."""
-        kept = self.normals[:k], self.offsets[:k], self.parent[:k]
-        return SparsePlaneLocator(*kept, self.metric, self.exponent)
+    by_center: ClassVar[tuple[str, ...]] = ("normals", "offsets")
 
     def finest(self, X: Any) -> Labels:
         """Find the last cluster that each row moves to; dense rows are made sparse."""

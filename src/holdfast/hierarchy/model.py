@@ -133,54 +133,24 @@ class Hierarchy:
     def membership(
         self, X: Any = None, n_clusters: int | None = None, **options: Any
     ) -> NDArray[np.float64]:
-        """Compute the probability of each cluster for each row; see :func:`holdfast.membership`.
+        """Compute the probability of each cluster for each row.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), default=None
-            None means the rows of the fit.
-        n_clusters : int, default=None
-            None means the cut of the estimator's `labels_`.
-        **options
-            `delete`, `trials`, `random_state` and `progress` of :func:`holdfast.membership`.
-
-        Returns
-        -------
-        ndarray of shape (n, n_clusters), dtype float64
-            Rows sum to 1.
+        Parameters, options and result are those of :meth:`HierarchicalKMedian.membership`.
         """
         found: NDArray[np.float64] = self._model("membership").membership(X, n_clusters, **options)
         return found
 
     def explain(self, n_clusters: int | None = None, **options: Any) -> Any:
-        """Describe clusters and splits by rules; see :meth:`HierarchicalKMedian.explain`.
+        """Describe clusters and splits by rules.
 
-        Parameters
-        ----------
-        n_clusters : int, default=None
-            None means the cut of the estimator's `labels_`.
-        **options
-            `row`, `max_conditions`, `max_rules` and `preparer` of the estimator's method.
-
-        Returns
-        -------
-        Explanation, or RowExplanation if a row was given
+        Parameters, options and result are those of :meth:`HierarchicalKMedian.explain`.
         """
         return self._model("explain").explain(n_clusters, **options)
 
     def explain_row(self, row: Any, n_clusters: int | None = None, **options: Any) -> Any:
-        """Explain why a row is in its cluster; see :meth:`HierarchicalKMedian.explain_row`.
+        """Explain why a row is in its cluster.
 
-        Parameters
-        ----------
-        row : int, or array-like of shape (n_features,) or (1, n_features)
-        n_clusters : int, default=None
-        **options
-            `preparer` of the estimator's method.
-
-        Returns
-        -------
-        RowExplanation
+        Parameters, options and result are those of :meth:`HierarchicalKMedian.explain_row`.
         """
         return self._model("explain_row").explain_row(row, n_clusters, **options)
 

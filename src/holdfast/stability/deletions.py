@@ -10,6 +10,7 @@ whose run looked into their subtree go one level down -> overlaps of two cuts fr
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,19 +40,22 @@ from holdfast.stability._deletion_kernels import (
 )
 from holdfast.tree import Tree, build_tree
 
+Leaves = NDArray[np.int32]
+Counts = NDArray[np.int64]
+
 
 @dataclass(frozen=True)
 class _Runs:
     """Cells of the first centers, run by run, as intervals of leaves; run 0 removes nothing."""
 
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    of_leaf: NDArray[np.int64]  # the run that tells what removing a row of this leaf does; or -1
+    low: Leaves
+    high: Leaves
+    of_leaf: Counts  # the run that tells what removing a row of this leaf does; or -1
 
 
 def matched_after_deletions(
     estimator: HierarchicalKMedian, X: NDArray[np.float64], ks: list[int], seed: int
-) -> NDArray[np.int64]:
+) -> Counts:
     """Count as `match_deletions` for the parameters of an estimator with ``random_state=seed``."""
     model = clone(estimator).set_params(random_state=seed, n_clusters=1, max_centers=None)
     return match_deletions(X, ks, model._settings_for(X))
@@ -60,7 +64,7 @@ def matched_after_deletions(
 @unwrap_interrupts()
 def match_deletions(
     X: NDArray[np.float64], ks: list[int], settings: Settings, *, fixed_root: bool = False
-) -> NDArray[np.int64]:
+) -> Counts:
     """Count the rows that stay in their cluster when one row is removed, for every row and k.
 
     Equal to refitting without each row in turn and matching the clusters of the two cuts: the largest
@@ -111,111 +115,57 @@ def match_deletions(
     return matched
 
 
-@dataclass(frozen=True)
-class _Workspace:
-    """A copy of the tree that runs may change and restore, and what they need besides."""
-
-    tree: Tree
-    settings: Settings
-    rounds: int
-    nodes: NDArray[np.void]
-    champion: NDArray[np.int32]
-    queue: NDArray[np.int32]
-    times: NDArray[np.float64]
-    looked: NDArray[np.int64]
-    cover: tuple[NDArray[np.uint8], NDArray[np.void]]
-    saved: NDArray[np.void]
-    tops: NDArray[np.int64]
-
-    def run(
-        self, removed: NDArray[np.int32], watched: NDArray[np.int32], total_weight: float
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Run the rounds without one row of each leaf in turn; see `run_without`."""
-        low = np.empty((removed.size, self.rounds), np.int32)
-        high = np.empty_like(low)
-        seen, enough = run_without(
-            removed,
-            watched,
-            temperature_rate(self.settings.epsilon, total_weight),
-            self.tree.root,
-            round_keys(self.settings.seed),
-            self.tree.source,
-            self.tree.splits,
-            self.tree.place,
-            self.tree.leaf_key,
-            self.queue,
-            self.times,
-            self.champion,
-            self.tree.nodes,
-            self.nodes,
-            *self.cover,
-            self.looked,
-            empty_heap(self.tree.n_leaves),
-            empty_heap(self.tree.n_leaves),
-            self.saved,
-            self.tops,
-            low,
-            high,
-        )
-        return low, high, seen, enough
-
-
-def _open_workspace(tree: Tree, rounds: int, settings: Settings) -> _Workspace:
-    champion = champions_of(tree)[3]
-    queue, times = first_in_queue(tree, 64 * rounds + 1024)
-    depth = int(deepest_path(tree.closing, tree.nodes))
-    return _Workspace(
-        tree=tree,
-        settings=settings,
-        rounds=rounds,
-        nodes=tree.nodes.copy(),
-        champion=champion,
-        queue=queue,
-        times=times,
-        looked=np.zeros(tree.splits.size, dtype=np.int64),
-        cover=start_cover(tree),
-        saved=np.empty(depth + 2, dtype=SAVED),
-        tops=np.empty(2 * rounds * (depth + 2) + 2, dtype=np.int64),
-    )
-
-
 def _run_all(tree: Tree, rounds: int, settings: Settings) -> _Runs:
     """Run the first rounds for every group of rows that could differ from another."""
-    work = _open_workspace(tree, rounds, settings)
-    nothing, nowhere = np.array([-1], dtype=np.int32), np.zeros(1, dtype=np.int32)
-    low, high, _, _ = work.run(nothing, nowhere, tree.total_weight)
-    lows, highs, done = [low], [high], 1
+    nodes, champion = tree.nodes.copy(), champions_of(tree)[3]  # runs change and restore them
+    queue, times = first_in_queue(tree, 64 * rounds + 1024)
+    looked, cover = np.zeros(tree.splits.size, dtype=np.int64), start_cover(tree)
+    heaps = empty_heap(tree.n_leaves), empty_heap(tree.n_leaves)
+    depth = int(deepest_path(tree.closing, tree.nodes))
+    saved = np.empty(depth + 2, dtype=SAVED)
+    tops = np.empty(2 * rounds * (depth + 2) + 2, dtype=np.int64)
+    lows: list[Leaves] = []
+    highs: list[Leaves] = []
+
+    def run(removed: Leaves, watched: Leaves, total: float) -> tuple[Any, Any]:
+        """Run the rounds without one row of each leaf in turn; see `run_without`."""
+        lows.append(np.empty((removed.size, rounds), np.int32))
+        highs.append(np.empty((removed.size, rounds), np.int32))
+        seen, enough = run_without(
+            removed, watched, temperature_rate(settings.epsilon, total), tree.root,
+            round_keys(settings.seed), tree.source, tree.splits, tree.place, tree.leaf_key, queue,
+            times, champion, tree.nodes, nodes, *cover, looked, *heaps, saved, tops, lows[-1],
+            highs[-1],
+        )  # fmt: skip
+        return seen, enough
+
+    run(np.array([-1], dtype=np.int32), np.zeros(1, dtype=np.int32), tree.total_weight)
+    done = 1
     # Groups start below what the run with all rows looked at: a guess that only saves runs.
-    looked_at = work.looked == 1
+    looked_at = looked == 1
     of_leaf = np.full(tree.n_leaves, -1, dtype=np.int64)
     pending = np.arange(tree.n_leaves, dtype=np.int32)
     at = np.full(tree.n_leaves, tree.root, dtype=np.int32)
-    step_down(pending, at, work.nodes, looked_at)
+    step_down(pending, at, nodes, looked_at)
     while pending.size:
-        best, first = effects_at(pending, at, work.nodes, work.champion, tree.leaf_key)
+        best, first = effects_at(pending, at, nodes, champion, tree.leaf_key)
         if settings.epsilon > 0.0:
             first = np.minimum(first, 0)  # champions matter to the greedy alone
         keys = np.empty(pending.size, dtype=[("at", "i4"), ("best", "f8"), ("first", "i8")])
         keys["at"], keys["best"], keys["first"] = at, best, first
         _, picked, group = np.unique(keys, return_index=True, return_inverse=True)
-        low, high, seen, enough = work.run(pending[picked], at[picked], tree.total_weight - 1.0)
-        lows.append(low)
-        highs.append(high)
+        seen, enough = run(pending[picked], at[picked], tree.total_weight - 1.0)
         number = np.where(enough, done + np.arange(picked.size), -1)
         done += picked.size
         settled = ~(seen & enough)[group]
         of_leaf[pending[settled]] = number[group[settled]]
         pending, at = pending[~settled], at[~settled]
-        step_down(pending, at, work.nodes, looked_at)
+        step_down(pending, at, nodes, looked_at)
     return _Runs(np.concatenate(lows), np.concatenate(highs), of_leaf)
 
 
 def _fill_matched(
-    matched: NDArray[np.int64],
-    ks: list[int],
-    runs: _Runs,
-    leaf_of_row: NDArray[np.int64],
-    cells: Cells,
+    matched: Counts, ks: list[int], runs: _Runs, leaf_of_row: Counts, cells: Cells
 ) -> None:
     """Overwrite the rows of `matched` whose removal changes a cut."""
     run_of_row = runs.of_leaf[leaf_of_row]
@@ -242,9 +192,7 @@ def _fill_matched(
             matched[rows[chosen], j] = values[back.ravel()]
 
 
-def _labels_at(
-    low: NDArray[np.int32], high: NDArray[np.int32], leaves: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _labels_at(low: Leaves, high: Leaves, leaves: Counts) -> Counts:
     """Cluster of each leaf: the last center whose cell contains it."""
     label = np.zeros(leaves.size, dtype=np.int64)
     for t in range(1, low.size):
@@ -252,13 +200,7 @@ def _labels_at(
     return label
 
 
-def _overlap(
-    low_a: NDArray[np.int32],
-    high_a: NDArray[np.int32],
-    low_b: NDArray[np.int32],
-    high_b: NDArray[np.int32],
-    start: NDArray[np.int64],
-) -> NDArray[np.int64]:
+def _overlap(low_a: Leaves, high_a: Leaves, low_b: Leaves, high_b: Leaves, start: Counts) -> Counts:
     """Count the rows in each pair of clusters of two cuts from the ends of their intervals."""
     ends = np.unique(np.concatenate((low_a, high_a, low_b, high_b, [0, start.size - 1])))
     segments = ends[:-1].astype(np.int64)

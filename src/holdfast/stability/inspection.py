@@ -353,71 +353,55 @@ def membership(
     check_is_fitted(model)
     if not isinstance(trials, int | np.integer) or not 2 <= trials <= MOST_TRIALS:
         raise ValueError(f"trials must be an integer from 2 to {MOST_TRIALS}; got {trials!r}.")
-    rows, weight = model.rows_, model.row_weights_
     k = model.n_clusters if n_clusters is None else n_clusters
-    reference = model.hierarchy_.cut(k)
+    rows, reference = model.rows_, model.hierarchy_.cut(k)
+    k = int(k)
     asked = rows if X is None else model._check_rows(X)
     by_distance = model._fitted_metric == "precomputed"
-    refits = _Refits(
-        model, rows, weight, reference, int(k), Delete(delete), seed_from(random_state)
-    )
+    change, seed = Delete(delete), seed_from(random_state)
     fitted = np.empty((trials, rows.shape[0]), dtype=np.int64)
     looked_up = fitted if X is None else np.empty((trials, asked.shape[0]), dtype=np.int64)
     with Progress(progress, trials, "fits") as shown:
         for trial in range(trials):
-            hierarchy, names, kept = refits.run(trial)
+            hierarchy, names, kept = _refit(model, k, change, seed, trial)
             columns = kept if by_distance else slice(None)
-            fitted[trial] = names[hierarchy.predict(rows[:, columns], int(k))]
+            fitted[trial] = names[hierarchy.predict(rows[:, columns], k)]
             if X is not None:
-                looked_up[trial] = names[hierarchy.predict(asked[:, columns], int(k))]
+                looked_up[trial] = names[hierarchy.predict(asked[:, columns], k)]
             shown.advance()
-    own = reference if X is None else model.hierarchy_.predict(asked, int(k))
-    certainty = _calibrate(fitted, int(k))
+    own = reference if X is None else model.hierarchy_.predict(asked, k)
+    certainty = _calibrate(fitted, k)
     centers = model.hierarchy_.center_indices[:k]
-    distances = (
-        asked[:, centers]
-        if by_distance
-        else distances_between(asked, rows[centers], model._fitted_metric)
-    )
+    if by_distance:
+        distances = asked[:, centers]
+    else:
+        distances = distances_between(asked, rows[centers], model._fitted_metric)
     return _probabilities(looked_up, own.astype(np.int64), certainty, distances)
 
 
-@dataclass(frozen=True, eq=False)
-class _Refits:
-    """Fits without some rows, with the names of the clusters that they correspond to."""
-
-    model: HierarchicalKMedian
-    rows: Numbers
-    weight: Numbers
-    reference: NDArray[np.int32]
-    k: int
-    change: Delete
-    seed: int
-
-    def run(self, trial: int) -> tuple[Any, Counts, Counts]:
-        """Refit; return the hierarchy, the model's cluster for each of its own, and the rows kept."""
-        rng = keyed_generator(self.seed, f"membership: {self.change.name}", trial)
-        numbers = np.arange(self.rows.shape[0], dtype=np.int64)[:, None]
-        self.change.check(numbers.size, 0)
-        kept = self.change.perturb(numbers, numbers[:0], rng)[1]
-        weight = None if (self.weight == 1.0).all() else self.weight[kept]
-        again = clone(self.model).set_params(
-            n_clusters=self.k,
-            max_centers=self.k,
-            random_state=self.model.seed_,
-            column_scale=self.model.column_scale_,
-        )
-        if self.model._fitted_metric == "precomputed":
-            distances, identity = self.rows[np.ix_(kept, kept)], self.model._identity[kept]
-            again.fit(distances, sample_weight=weight, keyed_by=identity)
-        else:
-            again.fit(self.rows[kept], sample_weight=weight)
-        hierarchy = again.hierarchy_
-        after = encode_labels(hierarchy.cut(self.k))
-        match = match_labels_of(encode_labels(self.reference[kept]), after)[1]
-        names = np.arange(self.k)
-        names[match.after] = match.before
-        return hierarchy, names, kept
+def _refit(
+    model: HierarchicalKMedian, k: int, change: Delete, seed: int, trial: int
+) -> tuple[Any, Counts, Counts]:
+    """Fit without some rows; return the hierarchy, the names of its clusters, and the rows kept."""
+    rows, mass = model.rows_, model.row_weights_
+    rng = keyed_generator(seed, f"membership: {change.name}", trial)
+    numbers = np.arange(rows.shape[0], dtype=np.int64)[:, None]
+    change.check(numbers.size, 0)
+    kept = change.perturb(numbers, numbers[:0], rng)[1]
+    weight = None if (mass == 1.0).all() else mass[kept]
+    again = clone(model).set_params(
+        n_clusters=k, max_centers=k, random_state=model.seed_, column_scale=model.column_scale_
+    )
+    if model._fitted_metric == "precomputed":
+        distances, identity = rows[np.ix_(kept, kept)], model._identity[kept]
+        again.fit(distances, sample_weight=weight, keyed_by=identity)
+    else:
+        again.fit(rows[kept], sample_weight=weight)
+    hierarchy, before = again.hierarchy_, encode_labels(model.hierarchy_.cut(k)[kept])
+    match = match_labels_of(before, encode_labels(hierarchy.cut(k)))[1]
+    names = np.arange(k)
+    names[match.after] = match.before
+    return hierarchy, names, kept
 
 
 def _agreement(labels: Counts, k: int) -> Counts:

@@ -245,7 +245,7 @@ def remaining_rows(source: Counts) -> Counts:
     return np.sort(old[np.unique(source[old], return_index=True)[1]])
 
 
-def mean_present(values: Numbers, axis: int | None = None) -> Any:
+def mean_present(values: Numbers, axis: int | tuple[int, ...] | None = None) -> Any:
     """Mean of the values that are finite; NaN where none is."""
     count = np.isfinite(values).sum(axis)
     return np.nansum(values, axis) / np.where(count > 0, count, np.nan)

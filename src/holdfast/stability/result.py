@@ -393,10 +393,9 @@ class SensitivityResult:
         title = f"SensitivityResult({self.clusterer}, {self.measure}, {self.coupling})"
         lines = [f"  {change}, k={k}: {mean}" for change, k, mean, _ in self._summary_rows()]
         for name, stage in self.stages.items():
+            rows = stage._summary_rows()
             lines.append(f"  with {name} and all steps before it held:")
-            lines += [
-                f"    {change}, k={k}: {mean}" for change, k, mean, _ in stage._summary_rows()
-            ]
+            lines += [f"    {change}, k={k}: {mean}" for change, k, mean, _ in rows]
         return "\n".join([title, *lines, *([f"  incomplete: {self.note}"] if self.note else [])])
 
     def _repr_html_(self) -> str:
@@ -410,34 +409,34 @@ class SensitivityResult:
 
     def _summary_rows(self) -> list[list[str]]:
         """Change, number of clusters, mean with its error, and floor, as text."""
-        mean, error, floor = self.mean, self.standard_error, self.floor
         return [
-            [change, str(k or "chosen"), format_value(self.measure, mean[c, j], error[c, j])]
-            + [format_value(self.measure, floor[c])]
-            for c, change in enumerate(self.changes)
-            for j, k in enumerate(self.n_clusters)
+            [
+                record["change"],
+                str(record["n_clusters"] or "chosen"),
+                format_value(self.measure, record["mean"], record["standard_error"]),
+                format_value(self.measure, record["floor"]),
+            ]
+            for record in self._records()
         ]
 
-    def _records(self, level: float) -> list[dict[str, Any]]:
-        interval, floor = self.interval(level), self.floor
-        mean, error = self.mean, self.standard_error
+    def _records(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """One record for each change and number of clusters: the rows of `to_frame`."""
+        numbers = {
+            "mean": self.mean,
+            "standard_error": self.standard_error,
+            "low": self.interval(level)[..., 0],
+            "high": self.interval(level)[..., 1],
+            "floor": np.broadcast_to(self.floor[:, None], self.mean.shape),
+        }
+        for name in ("rand", "information", "jaccard", "found"):
+            values = getattr(self, name)
+            means = np.full(self.mean.shape, np.nan)
+            numbers[name] = means if values is None else mean_present(values, axis=(2, 3))
+        numbers["n_values"] = np.isfinite(self.matched).sum(axis=(2, 3))
         return [
-            {
-                "clusterer": self.clusterer,
-                "change": change,
-                "n_clusters": k,
-                "measure": self.measure,
-                "mean": mean[c, j],
-                "standard_error": error[c, j],
-                "low": interval[c, j, 0],
-                "high": interval[c, j, 1],
-                "floor": floor[c],
-                "rand": _mean_of(self.rand, c, j),
-                "information": _mean_of(self.information, c, j),
-                "jaccard": _mean_of(self.jaccard, c, j),
-                "found": _mean_of(self.found, c, j),
-                "n_values": int(np.isfinite(self.matched[c, j]).sum()),
-            }
+            {"clusterer": self.clusterer, "change": change, "n_clusters": k}
+            | {"measure": self.measure}
+            | {name: values[c, j] for name, values in numbers.items()}
             for c, change in enumerate(self.changes)
             for j, k in enumerate(self.n_clusters)
         ]
@@ -465,7 +464,3 @@ class SensitivityResult:
 
     def _summary(self, name: str, errors: list[list[MeanError]]) -> Numbers:
         return np.array([[getattr(error, name) for error in row] for row in errors])
-
-
-def _mean_of(values: Numbers | None, c: int, j: int) -> float:
-    return float("nan") if values is None else float(mean_present(values[c, j]))

@@ -21,14 +21,8 @@ from holdfast.hierarchy.cost import k_median_cost
 from holdfast.stability.measures import check_measure, mean_present
 from holdfast.stability.plan import Plan, build_plan, check_ks
 from holdfast.stability.result import SensitivityResult
-from holdfast.stability.run import (
-    Checkpoint,
-    check_n_jobs,
-    describe_plan,
-    limit_threads,
-    run_units,
-)
-from holdfast.stability.trials import Block, Failure, Job, fit_bases
+from holdfast.stability.run import Checkpoint, check_n_jobs, describe_plan, limit_threads, run_units
+from holdfast.stability.trials import PER_FIT, Block, Failure, Job, fit_bases
 
 Numbers = NDArray[np.float64]
 
@@ -259,10 +253,8 @@ def _assemble(
         wanted = block.units[:, 1] < n_trials  # a checkpoint may hold more trials
         c, t = block.units[wanted].T
         by_trial[:, c, t] = block.n_after[wanted], block.n_kept[wanted]
-        by_fit[0, c, :, t] = block.matched[wanted]
-        by_fit[1, c, :, t] = block.rand[wanted]
-        by_fit[2, c, :, t] = block.information[wanted]
-        by_fit[3, c, :, t] = block.found[wanted]
+        for i, name in enumerate(PER_FIT):
+            by_fit[i, c, :, t] = getattr(block, name)[wanted]
         jaccard[c, :, t] = block.jaccard[wanted]
         failures += [failure for failure in block.failures if failure.trial < n_trials]
     order = {change.name: c for c, change in enumerate(plan.changes)}
@@ -354,17 +346,14 @@ def _exact_deletions(plan: Plan, measure: str, progress: ProgressOption) -> Sens
     from holdfast.stability.deletions import matched_after_deletions
 
     assert isinstance(plan.clusterer, KMedianClusterer)
+    estimator, ks = plan.clusterer.estimator, list(plan.ks)
     rows = np.ascontiguousarray(plan.bases[0].rows, dtype=np.float64)
-    n_rows = rows.shape[0]
-    matched = np.full((1, len(plan.ks), n_rows, plan.repeats), np.nan)
-    note = ""
+    n_rows, note = rows.shape[0], ""
+    matched = np.full((1, len(ks), n_rows, plan.repeats), np.nan)
     try:
         with Progress(progress, plan.repeats, "seeds") as shown:
             for repeat, seed in enumerate(plan.base_seeds):
-                counts = matched_after_deletions(
-                    plan.clusterer.estimator, rows, list(plan.ks), seed
-                )
-                matched[0, :, :, repeat] = counts.T
+                matched[0, :, :, repeat] = matched_after_deletions(estimator, rows, ks, seed).T
                 shown.advance(1)
     except KeyboardInterrupt:
         if not np.isfinite(matched).any():

@@ -69,6 +69,10 @@ class Failure:
         return f"{where}{seed}{cut}: {self.error}"
 
 
+PER_FIT = ("matched", "rand", "information", "found")
+"""What is measured of each fit; see `SensitivityResult`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """Numbers of some units, as in `SensitivityResult`, one entry per unit.
@@ -111,7 +115,7 @@ def fit_bases(
     def fit_all(rows: Rows, seeds: tuple[int, ...]) -> tuple[Cuts, ...]:
         outputs = []
         for repeat, seed in enumerate(seeds):
-            outputs.append(_fit_and_cut(plan, rows, seed, _FailureLog("", -1, repeat, failures)))
+            outputs.append(_fit_and_cut(plan, rows, seed, ("", -1, repeat), failures))
             after_fit(1)
         return tuple(outputs)
 
@@ -125,13 +129,8 @@ def fit_bases(
         for number in range(plan.n_self_sets):
             others = fit_all(base.rows, plan.seeds_of("self", number))
             matched_self[b, :, number] = _match_by_k(outputs, others)
-    most = max(
-        labels.count
-        for outputs in base_labels
-        for output in outputs
-        for labels in output
-        if labels is not None
-    )
+    cuts = (labels for outputs in base_labels for output in outputs for labels in output)
+    most = max(labels.count for labels in cuts if labels is not None)
     job = Job(plan, tuple(base_labels), most, matched_self, per_row, keep_labels)
     return job, tuple(failures)
 
@@ -147,10 +146,7 @@ def empty_block(job: Job, units: list[Unit], failures: tuple[Failure, ...] = ())
         units=np.array(units, dtype=np.int64).reshape(n_units, 2),
         n_after=np.full(n_units, np.nan),
         n_kept=np.full(n_units, np.nan),
-        matched=np.full(shape, np.nan),
-        rand=np.full(shape, np.nan),
-        information=np.full(shape, np.nan),
-        found=np.full(shape, np.nan),
+        **{name: np.full(shape, np.nan) for name in PER_FIT},
         jaccard=np.full((*shape, job.most_clusters), np.nan),
         compared=np.zeros(counted, dtype=np.int64),
         moved=np.zeros(counted, dtype=np.int64),
@@ -168,13 +164,13 @@ def run_block(job: Job, units: list[Unit]) -> Block:
         try:
             rows, source = job.plan.perturbed(unit)
         except Exception as error:  # noqa: BLE001  # a user's code: any
-            _FailureLog(change.name, trial, -1, failures).add(error)
+            failures.append(Failure(change.name, trial, -1, -1, _say(error)))
             continue
         compared = remaining_rows(source)
         block.n_kept[i] = compared.size
         block.n_after[i] = compared.size + np.count_nonzero(source < 0)
         after = [
-            _fit_and_cut(job.plan, rows, seed, _FailureLog(change.name, trial, repeat, failures))
+            _fit_and_cut(job.plan, rows, seed, (change.name, trial, repeat), failures)
             for repeat, seed in enumerate(job.plan.seeds_of("output", trial))
         ]
         before = _select_rows(job.base_labels[change.base], source[compared])
@@ -220,37 +216,29 @@ def _select_rows(outputs: Sequence[Cuts], rows: Counts) -> list[Cuts]:
     return [[None if labels is None else labels[rows] for labels in output] for output in outputs]
 
 
-@dataclass(frozen=True)
-class _FailureLog:
-    """Where a failure happens, and the list to add it to."""
-
-    change: str
-    trial: int
-    repeat: int
-    failures: list[Failure]
-
-    def add(self, error: Exception, k: int = -1) -> None:
-        what = f"{type(error).__name__}: {error}"
-        self.failures.append(Failure(self.change, self.trial, self.repeat, k, what))
-
-
-def _fit_and_cut(plan: Plan, rows: Rows, seed: int, log: _FailureLog) -> Cuts:
+def _fit_and_cut(
+    plan: Plan, rows: Rows, seed: int, where: tuple[str, int, int], failures: list[Failure]
+) -> Cuts:
     """Labels for each k; None, and a failure, where the clusterer raises an exception."""
     try:
         fitted = plan.clusterer.fit(rows, seed)
     except Exception as error:  # noqa: BLE001
-        log.add(error)
+        failures.append(Failure(*where, -1, _say(error)))
         return (None,) * len(plan.ks)
     cuts: list[Labels | None] = []
     for k in plan.ks:
         try:
             cuts.append(_cut(plan, fitted, k, rows.shape[0]))
         except Exception as error:
-            if isinstance(error, WrongLabelsError) and log.trial < 0:
+            if isinstance(error, WrongLabelsError) and where[1] < 0:
                 raise
-            log.add(error, k)
+            failures.append(Failure(*where, k, _say(error)))
             cuts.append(None)
     return tuple(cuts)
+
+
+def _say(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _cut(plan: Plan, fitted: Cuttable, k: int, n_rows: int) -> Labels:

@@ -97,23 +97,23 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
     a hierarchy whose clusters may be wrong but in which every index is in range and every walk ends.
     The hierarchy shares the memory of the arrays.
     """
-    center_indices = _take(arrays, "center_indices", np.int64, 1)
-    costs = _take(arrays, "costs", np.float64, 1)
-    parent = _take(arrays, "parent", np.int32, 1)
-    finest = _take(arrays, "finest", np.int32, 1)
+    center_indices = take(arrays, "center_indices", np.int64, 1)
+    costs = take(arrays, "costs", np.float64, 1)
+    parent = take(arrays, "parent", np.int32, 1)
+    finest = take(arrays, "finest", np.int32, 1)
     n_centers, n_rows = center_indices.size, finest.size
-    _require(1 <= n_centers <= n_rows, "it has no centers, or more centers than rows")
-    _require(costs.size == parent.size == n_centers, "its arrays have different lengths")
-    _require(_in_range(finest, n_centers), "a label is out of range")
-    _require(_in_range(center_indices, n_rows), "the row of a center is out of range")
+    require(1 <= n_centers <= n_rows, "it has no centers, or more centers than rows")
+    require(costs.size == parent.size == n_centers, "its arrays have different lengths")
+    require(_in_range(finest, n_centers), "a label is out of range")
+    require(_in_range(center_indices, n_rows), "the row of a center is out of range")
     numbers = np.arange(n_centers, dtype=np.int32)
     inside = np.array_equal(finest[center_indices], numbers)
-    _require(inside, "a center is not in its own cluster")
-    _require(
+    require(inside, "a center is not in its own cluster")
+    require(
         bool(parent[0] == -1 and (parent[1:] >= 0).all() and (parent[1:] < numbers[1:]).all()),
         "a cluster does not come after the cluster it was split from",
     )
-    _require(
+    require(
         bool(np.isfinite(costs).all() and costs[-1] >= 0.0 and (costs[1:] <= costs[:-1]).all()),
         "its costs are not finite, or they rise",
     )
@@ -121,17 +121,17 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
     known = {name: {f"{name}.{part}" for part in parts} for name, parts in _PARTS.items()}
     known["cells"] |= known.pop("grid")
     known["sparse planes"] = _sparse_names("planes") | {"planes.offsets"}
-    _require(isinstance(kind, str) and kind in known, "its locator is unknown")
+    require(isinstance(kind, str) and kind in known, "its locator is unknown")
     # An unknown array could change the meaning of the others.
     unknown = arrays.keys() - known[str(kind)] - _ARRAYS
-    _require(not unknown, f"it has unknown arrays: {sorted(unknown)}")
+    require(not unknown, f"it has unknown arrays: {sorted(unknown)}")
     locator: Locator
     if kind == "distances":
-        size, exponent = metadata.get("centers"), metadata.get("exponent")
-        if type(size) is not int or not 1 <= size <= n_centers:
-            raise ValueError("the number of centers is out of range")
-        if type(exponent) is not int or exponent not in _EXPONENTS:
-            raise ValueError("the exponent of the distances is out of range")
+        size: Any = metadata.get("centers")
+        require(
+            type(size) is int and 1 <= size <= n_centers, "the number of centers is out of range"
+        )
+        exponent = _exponent_from(metadata)
         locator = DistanceLocator(center_indices[:size], parent[:size], n_rows, exponent)
     else:
         locator = _READERS[str(kind)](metadata, arrays, parent)
@@ -146,8 +146,8 @@ def _naming_from(metadata: Mapping[str, Any], arrays: Arrays, n_centers: int) ->
     following: Any = metadata.get("next_name")
     if levels is None and following is None and "names" not in arrays:
         return None
-    names = _take(arrays, "names", np.int64, 1)
-    _require(
+    names = take(arrays, "names", np.int64, 1)
+    require(
         isinstance(levels, list)
         and all(type(k) is int for k in levels)
         and bool(levels)
@@ -156,125 +156,129 @@ def _naming_from(metadata: Mapping[str, Any], arrays: Arrays, n_centers: int) ->
         and levels[-1] == n_centers,
         "its levels are not increasing numbers of clusters up to the number of centers",
     )
-    _require(type(following) is int and 0 < following < 1 << 62, "its next name is out of range")
-    _require(names.size == sum(levels), "it does not have one name for each cluster")
-    _require(_in_range(names, following), "the name of a cluster is out of range")
+    require(type(following) is int and 0 < following < 1 << 62, "its next name is out of range")
+    require(names.size == sum(levels), "it does not have one name for each cluster")
+    require(_in_range(names, following), "the name of a cluster is out of range")
     parts = np.split(names, np.cumsum(levels)[:-1])
-    _require(all(np.unique(part).size == part.size for part in parts), "two clusters share a name")
+    require(all(np.unique(part).size == part.size for part in parts), "two clusters share a name")
     return Naming(tuple(levels), tuple(map(read_only, parts)), following)
 
 
 def _means_from(
     metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
 ) -> MeansLocator:
-    points = _take(arrays, "means.points", np.float64, 2)
-    path = _take(arrays, "means.path", np.int32, 2)
-    scale = _take(arrays, "means.scale", np.float64, 1)
-    label = _take(arrays, "means.label", np.int32, 1)
-    _require(min(*points.shape, *path.shape) >= 1, "it has no means")
-    _require(scale.size == points.shape[0], "it does not have one scale for each mean")
-    _require(label.size == path.shape[0], "it does not have one label for each leaf")
-    _require(_in_range(path, points.shape[0]), "the number of a mean is out of range")
-    _require(_in_range(label, parent.size), "the label of a leaf is out of range")
+    points = take(arrays, "means.points", np.float64, 2)
+    path = take(arrays, "means.path", np.int32, 2)
+    scale = take(arrays, "means.scale", np.float64, 1)
+    label = take(arrays, "means.label", np.int32, 1)
+    require(min(*points.shape, *path.shape) >= 1, "it has no means")
+    require(scale.size == points.shape[0], "it does not have one scale for each mean")
+    require(label.size == path.shape[0], "it does not have one label for each leaf")
+    require(_in_range(path, points.shape[0]), "the number of a mean is out of range")
+    require(_in_range(label, parent.size), "the label of a leaf is out of range")
     finite = np.isfinite(points).all() and np.isfinite(scale).all() and (scale >= 0.0).all()
-    _require(finite, "a mean or a scale is not finite")
+    require(finite, "a mean or a scale is not finite")
     return MeansLocator(points, path, scale, label, read_only(parent), *_metric_from(metadata))
 
 
 def _cells_from(
     metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
 ) -> CellLocator:
-    coordinates = _take(arrays, "cells.coordinates", np.uint64, 2)
-    order = _take(arrays, "cells.order", np.int32, 1)
-    cell = _take(arrays, "cells.cell", np.uint8, 1)
+    coordinates = take(arrays, "cells.coordinates", np.uint64, 2)
+    order = take(arrays, "cells.order", np.int32, 1)
+    cell = take(arrays, "cells.cell", np.uint8, 1)
     n, d = coordinates.shape
-    _require(1 <= n <= parent.size and d >= 1, "it has no cells, or more cells than centers")
-    _require(order.size == cell.size == n, "the arrays of cells have different lengths")
+    require(1 <= n <= parent.size and d >= 1, "it has no cells, or more cells than centers")
+    require(order.size == cell.size == n, "the arrays of cells have different lengths")
     parent = parent[:n]
-    _require(_in_range(order, n), "the number of a cell's center is out of range")
-    _require(np.unique(order).size == n, "a center has two cells")
+    require(_in_range(order, n), "the number of a cell's center is out of range")
+    require(np.unique(order).size == n, "a center has two cells")
     # Cells shrink from parent to child, so a walk up has at most 64 steps and ends at 0.
-    _require(
+    require(
         bool(cell[0] == _ALL_SPACE and (cell[1:] < cell[parent[1:]]).all()),
         "the cell of a cluster is not inside the cell of the cluster it was split from",
     )
-    _require(_is_z_ordered(coordinates), "the cells are not in Z-order")
+    require(_is_z_ordered(coordinates), "the cells are not in Z-order")
     return CellLocator(_grid_from(metadata, arrays, d), coordinates, order, cell, read_only(parent))
 
 
 def _grid_from(metadata: Mapping[str, Any], arrays: Arrays, d: int) -> Grid:
-    scale, root_exponent = metadata.get("scale"), metadata.get("root_exponent")
-    if not isinstance(scale, float) or not (math.isfinite(scale) and scale > 0.0):
-        raise ValueError("the scale of the grid must be positive and finite")
-    if type(root_exponent) is not int or root_exponent not in ROOT_EXPONENTS:
-        raise ValueError("the root of the grid is out of range")
-    anchor = _take(arrays, "grid.anchor", np.uint64, 1)
-    lowest = _take(arrays, "grid.lowest", np.float64, 1)
-    origin = _take(arrays, "grid.origin", np.float64, 1)
-    shift = _take(arrays, "grid.shift", np.uint64, 2)
-    _require(
+    scale: Any = metadata.get("scale")
+    root_exponent: Any = metadata.get("root_exponent")
+    positive = isinstance(scale, float) and 0.0 < scale < math.inf
+    require(positive, "the scale of the grid must be positive and finite")
+    inside = type(root_exponent) is int and root_exponent in ROOT_EXPONENTS
+    require(inside, "the root of the grid is out of range")
+    anchor = take(arrays, "grid.anchor", np.uint64, 1)
+    lowest = take(arrays, "grid.lowest", np.float64, 1)
+    origin = take(arrays, "grid.origin", np.float64, 1)
+    shift = take(arrays, "grid.shift", np.uint64, 2)
+    require(
         anchor.size == lowest.size == origin.size == d and shift.shape == (BLOCKS, d),
         "the arrays of the grid have different numbers of columns",
     )
     finite = np.isfinite(lowest).all() and np.isfinite(origin).all()
-    _require(finite, "the position of the grid is not finite")
+    require(finite, "the position of the grid is not finite")
     return Grid(origin, scale, shift, root_exponent, anchor, lowest)
 
 
 def _splits_from(
     metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
 ) -> SplitLocator:
-    centers = _take(arrays, "splits.centers", np.float64, 2)
+    centers = take(arrays, "splits.centers", np.float64, 2)
     n, d = centers.shape
-    _require(1 <= n <= parent.size and d >= 1, "it has no coordinates of centers, or too many")
-    _require((np.abs(centers) <= 1.0).all(), "a coordinate of a center is not within [-1, 1]")
+    require(1 <= n <= parent.size and d >= 1, "it has no coordinates of centers, or too many")
+    require((np.abs(centers) <= 1.0).all(), "a coordinate of a center is not within [-1, 1]")
     rivals = None
     if "splits.rivals" in arrays:
-        rivals = _take(arrays, "splits.rivals", np.float64, 2)
-        _require(rivals.shape == centers.shape, "its arrays of points have different shapes")
-        _require((np.abs(rivals) <= 1.0).all(), "a point is not within [-1, 1]")
+        rivals = take(arrays, "splits.rivals", np.float64, 2)
+        require(rivals.shape == centers.shape, "its arrays of points have different shapes")
+        require((np.abs(rivals) <= 1.0).all(), "a point is not within [-1, 1]")
     return SplitLocator(centers, parent[:n], *_metric_from(metadata), rivals)
 
 
 def _planes_from(
     metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
 ) -> PlaneLocator:
-    points = _take(arrays, "planes.points", np.float64, 2)
-    normals = _take(arrays, "planes.normals", np.float64, 2)
+    points = take(arrays, "planes.points", np.float64, 2)
+    normals = take(arrays, "planes.normals", np.float64, 2)
     n, d = points.shape
-    _require(1 <= n <= parent.size and d >= 1, "it has no planes, or too many")
-    _require(normals.shape == points.shape, "its arrays of planes have different shapes")
+    require(1 <= n <= parent.size and d >= 1, "it has no planes, or too many")
+    require(normals.shape == points.shape, "its arrays of planes have different shapes")
     finite = np.isfinite(points).all() and (np.abs(normals) <= 1.0).all()
-    _require(finite, "a plane has no position or no direction")
+    require(finite, "a plane has no position or no direction")
     return PlaneLocator(points, normals, parent[:n], *_metric_from(metadata))
 
 
 def _sparse_planes_from(
     metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
 ) -> SparsePlaneLocator:
-    d, offsets = metadata.get("n_features"), arrays.get("planes.offsets")
-    if type(d) is not int or not 1 <= d < 1 << 31:
-        raise ValueError("its number of columns is out of range")
-    if offsets is None or offsets.dtype != np.float64 or offsets.ndim != 1:
-        raise ValueError("it has no offsets of planes")
-    if not (1 <= offsets.size <= parent.size and np.isfinite(offsets).all()):
-        raise ValueError("it has too many planes, or one without a position")
+    d: Any = metadata.get("n_features")
+    require(type(d) is int and 1 <= d < 1 << 31, "its number of columns is out of range")
+    offsets = take(arrays, "planes.offsets", np.float64, 1)
+    known = 1 <= offsets.size <= parent.size and np.isfinite(offsets).all()
+    require(known, "it has too many planes, or one without a position")
     normals = rows_from_arrays("planes", arrays, offsets.size, d)
-    if normals is None or normals.dtype != np.float64 or not (np.abs(normals.data) <= 1.0).all():
-        raise ValueError("a plane has no direction")
+    known = normals is not None and normals.dtype == np.float64
+    require(known and (np.abs(normals.data) <= 1.0).all(), "a plane has no direction")
     return SparsePlaneLocator(normals, offsets, parent[: offsets.size], *_metric_from(metadata))
 
 
 def _metric_from(metadata: Mapping[str, Any]) -> tuple[int, int]:
-    metric, exponent = metadata.get("metric"), metadata.get("exponent")
-    if metric not in METRICS[:-1]:  # precomputed distances have a locator of their own
-        raise ValueError(f"the metric must be one of {list(METRICS[:-1])}")
-    if type(exponent) is not int or exponent not in _EXPONENTS:
-        raise ValueError("the exponent of the centers is out of range")
-    return METRICS.index(metric), exponent
+    metric, known = metadata.get("metric"), METRICS[:-1]  # distances have a locator of their own
+    require(metric in known, f"the metric must be one of {list(known)}")
+    return METRICS.index(str(metric)), _exponent_from(metadata)
 
 
-def _take(arrays: Arrays, name: str, dtype: type[np.generic], ndim: int) -> NDArray[Any]:
+def _exponent_from(metadata: Mapping[str, Any]) -> int:
+    exponent: Any = metadata.get("exponent")
+    inside = type(exponent) is int and exponent in _EXPONENTS
+    require(inside, "the exponent of the centers or distances is out of range")
+    return int(exponent)
+
+
+def take(arrays: Arrays, name: str, dtype: type[np.generic], ndim: int) -> NDArray[Any]:
+    """Return an array of the right type and number of dimensions, or raise an error."""
     array = arrays.get(name)
     if array is None or array.dtype != dtype or array.ndim != ndim:
         raise ValueError(
@@ -283,7 +287,8 @@ def _take(arrays: Arrays, name: str, dtype: type[np.generic], ndim: int) -> NDAr
     return np.ascontiguousarray(array)
 
 
-def _require(holds: Any, otherwise: str) -> None:
+def require(holds: Any, otherwise: str) -> None:
+    """Raise an error that says what is wrong with a file, unless something holds."""
     if not holds:
         raise ValueError(otherwise)
 
@@ -324,27 +329,21 @@ def rows_from_arrays(name: str, arrays: Arrays, n_rows: int, n_columns: int) -> 
     """Read what `rows_to_arrays` stored, None if nothing; sparse rows are checked."""
     if not _sparse_names(name) & arrays.keys():
         return arrays.get(name)
-    if name in arrays or not _sparse_names(name) <= arrays.keys():
-        raise ValueError(f"it has only some of the arrays of its sparse {name}")
+    whole = name not in arrays and _sparse_names(name) <= arrays.keys()
+    require(whole, f"it has only some of the arrays of its sparse {name}")
     data, indices, starts = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
     types = data.dtype in (np.float64, np.float32) and indices.dtype == np.int32
-    if not (types and starts.dtype == np.int64 and data.ndim == indices.ndim == starts.ndim == 1):
-        raise ValueError(f"the arrays of its sparse {name} have the wrong types")
-    if not (
-        starts.size == n_rows + 1
-        and starts[0] == 0
-        and starts[-1] == data.size == indices.size
-        and (np.diff(starts) >= 0).all()
-    ):
-        raise ValueError(f"its sparse {name} do not start where the previous ones end")
+    types = types and starts.dtype == np.int64 and data.ndim == indices.ndim == starts.ndim == 1
+    require(types, f"the arrays of its sparse {name} have the wrong types")
+    placed = starts.size == n_rows + 1 and starts[0] == 0
+    placed = placed and starts[-1] == data.size == indices.size and (np.diff(starts) >= 0).all()
+    require(placed, f"its sparse {name} do not start where the previous ones end")
     new_row = np.zeros(indices.size + 1, dtype=np.bool_)
     new_row[starts] = True
     rising = (np.diff(indices) > 0) | new_row[1:-1]
-    inside = indices.size == 0 or (indices.min() >= 0 and indices.max() < n_columns)
-    if not (inside and rising.all()):
-        raise ValueError(f"the columns of its sparse {name} are out of range or not in order")
-    if not np.isfinite(data).all():
-        raise ValueError(f"its {name} are not finite")
+    inside = rising.all() and (indices.size == 0 or _in_range(indices, n_columns))
+    require(inside, f"the columns of its sparse {name} are out of range or not in order")
+    require(np.isfinite(data).all(), f"its {name} are not finite")
     return csr_array((data, indices, starts), shape=(n_rows, n_columns))
 
 

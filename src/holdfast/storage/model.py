@@ -17,8 +17,10 @@ from holdfast.storage.archive import DamagedFile, read_archive, write_archive
 from holdfast.storage.hierarchy import (
     hierarchy_from_arrays,
     hierarchy_to_arrays,
+    require,
     rows_from_arrays,
     rows_to_arrays,
+    take,
 )
 from holdfast.tables.preparation import Preparation
 
@@ -75,12 +77,10 @@ def model_to_arrays(model: ModelRecord) -> tuple[dict[str, Any], dict[str, NDArr
     metadata, arrays = hierarchy_to_arrays(model.hierarchy)
     stored: dict[str, NDArray[Any]] = {_PREFIX + name: array for name, array in arrays.items()}
     epsilon = model.parameters["epsilon"]
+    epsilon = "inf" if math.isinf(epsilon) else float(epsilon)
     record: dict[str, Any] = {
         "hierarchy": metadata,
-        "parameters": {
-            **model.parameters,
-            "epsilon": "inf" if math.isinf(epsilon) else float(epsilon),
-        },
+        "parameters": {**model.parameters, "epsilon": epsilon},
         "reach": model.reach,
         "columns": None if model.columns is None else list(model.columns),
         "cap": model.cap,
@@ -147,18 +147,15 @@ def model_from_arrays(
     d = hierarchy.locator.n_features
     rows, weight = _check_rows(arrays, hierarchy.n_rows, d)
     centers = rows_from_arrays("centers", arrays, parameters["n_clusters"], d)
-    if centers is not None and (
-        centers.dtype != np.float64
-        or centers.shape != (parameters["n_clusters"], d)
-        or not np.isfinite(centers.data if issparse(centers) else centers).all()
-    ):
-        raise ValueError("its centers are not finite, or not one row per cluster")
-    reach = metadata.get("reach")
-    if reach is not None and not (type(reach) is float and 0.0 <= reach < math.inf):
-        raise ValueError("its reach is not a finite, non-negative number")
+    if centers is not None:
+        fits = centers.dtype == np.float64 and centers.shape == (parameters["n_clusters"], d)
+        require(fits and _is_finite(centers), "its centers are not finite, or not one per cluster")
+    reach, least = metadata.get("reach"), metadata.get("least")
+    require(_is_size(reach), "its reach is not a finite, non-negative number")
+    require(_is_size(least), "the price of a change is not a finite, non-negative number")
     columns = metadata.get("columns")
-    if columns is not None and not (_is_names(columns) and len(columns) == d):
-        raise ValueError("it does not have one distinct name per column")
+    named = columns is None or (_is_names(columns) and len(columns) == d)
+    require(named, "it does not have one distinct name per column")
     table, ids = metadata.get("table"), metadata.get("ids")
     return ModelRecord(
         hierarchy=hierarchy,
@@ -173,26 +170,25 @@ def model_from_arrays(
         ids=None if ids is None else check_unique(unpack_ids(ids, arrays, hierarchy.n_rows)),
         left=None if metadata.get("left") is None else _read_left(metadata, arrays),
         bound=metadata.get("bound", False) is True,
-        least=_check_least(metadata.get("least")),
+        least=least,
     )
 
 
-def _check_least(least: Any) -> float | None:
-    if least is not None and not (type(least) is float and 0.0 <= least < math.inf):
-        raise ValueError("the price of a change is not a finite, non-negative number")
-    return least
+def _is_size(value: Any) -> bool:
+    return value is None or (type(value) is float and 0.0 <= value < math.inf)
+
+
+def _is_finite(rows: Any) -> bool:
+    return bool(np.isfinite(rows.data if issparse(rows) else rows).all())
 
 
 def _read_left(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> DepartedRows:
-    record, names = _record(metadata, "left"), arrays.get("left.names")
-    if names is None or names.dtype != np.int64 or names.ndim != 1 or (names < 0).any():
-        raise ValueError("it has no cluster names of the rows that left")
-    level = record.get("level")
-    if type(level) is not int or level < 1:
-        raise ValueError("the level of the rows that left is not a positive integer")
+    record, names = _record(metadata, "left"), take(arrays, "left.names", np.int64, 1)
+    require((names >= 0).all(), "it has no cluster names of the rows that left")
+    level: Any = record.get("level")
+    positive = type(level) is int and level >= 1
+    require(positive, "the level of the rows that left is not a positive integer")
     ids = unpack_ids(record.get("ids"), arrays, names.size, "left")
-    if ids is None:
-        raise ValueError("it has no ids of the rows that left")
     return DepartedRows(check_unique(ids), names, level)
 
 
@@ -201,15 +197,9 @@ def _read_first_format(
 ) -> ModelRecord:
     """Read an early file of ``holdfast fit --model`` under the current names."""
     old = _record(metadata, "parameters")
-    if set(old) != _OLD_PARAMETERS or old["cost"] not in _OLD_COSTS:
-        raise ValueError(f"its parameters must be {', '.join(sorted(_OLD_PARAMETERS))}")
-    record = {
-        "preparation": metadata.get("preparation"),
-        "id_name": metadata.get("id_name"),
-        "ids": metadata.get("ids"),
-        "cuts": metadata.get("n_clusters"),
-    }
-    table = _read_table(record, arrays, hierarchy)
+    known = set(old) == _OLD_PARAMETERS and old["cost"] in _OLD_COSTS
+    require(known, f"its parameters must be {', '.join(sorted(_OLD_PARAMETERS))}")
+    table = _read_table({**metadata, "cuts": metadata.get("n_clusters")}, arrays, hierarchy)
     rest = {name: old[name] for name in ("epsilon", "max_centers", "seed")}
     method = {"method": _OLD_COSTS[old["cost"]], "metric": "euclidean"}
     parameters = _check_parameters(rest | method | {"n_clusters": max(table.cuts)}, hierarchy)
@@ -224,18 +214,15 @@ def _rows_of_first_format(
     """Expand distinct rows; the first of equal rows gets all their weight."""
     if "rows.values" not in arrays:
         return None, None
-    values, weight = arrays["rows.values"], arrays.get("rows.weight")
-    index = arrays.get("rows.index")
-    if weight is None or index is None:
-        raise ValueError("its rows have no weights")
-    shapes = values.ndim == 2 and values.shape[1] == n_columns and weight.shape == values.shape[:1]
-    types = values.dtype == weight.dtype == np.float64 and index.dtype == np.int64
-    if not (shapes and types and index.shape == (n_rows,)):
-        raise ValueError("its rows, weights and row numbers do not match")
-    if not (np.isfinite(values).all() and np.isfinite(weight).all() and (weight >= 0.0).all()):
-        raise ValueError("its rows or weights are not finite")
-    if index.min() < 0 or index.max() >= values.shape[0]:
-        raise ValueError("a row number is out of range")
+    values = take(arrays, "rows.values", np.float64, 2)
+    weight = take(arrays, "rows.weight", np.float64, 1)
+    index = take(arrays, "rows.index", np.int64, 1)
+    shapes = values.shape[1] == n_columns and weight.size == values.shape[0]
+    require(shapes and index.size == n_rows, "its rows, weights and row numbers do not match")
+    finite = np.isfinite(values).all() and np.isfinite(weight).all() and (weight >= 0.0).all()
+    require(finite, "its rows or weights are not finite")
+    inside = index.min() >= 0 and index.max() < values.shape[0]
+    require(inside, "a row number is out of range")
     if np.array_equal(np.bincount(index, minlength=weight.size), weight):
         return values[index], None
     total = np.zeros(n_rows)
@@ -248,19 +235,18 @@ def _read_table(
     record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], hierarchy: Hierarchy
 ) -> TableRecord:
     preparation = Preparation.from_json(_record(record, "preparation"))
-    if hierarchy.locator.n_features != len(preparation.columns):
-        raise ValueError("the hierarchy and the preparation have different numbers of columns")
+    fits = hierarchy.locator.n_features == len(preparation.columns)
+    require(fits, "the hierarchy and the preparation have different numbers of columns")
     used = arrays.get("used", np.ones(hierarchy.n_rows, dtype=np.bool_))
-    if used.dtype != np.bool_ or used.ndim != 1 or np.count_nonzero(used) != hierarchy.n_rows:
-        raise ValueError("the number of fitted rows differs from that of the hierarchy")
-    cuts = record.get("cuts")
-    if not isinstance(cuts, list) or not cuts or not all(type(k) is int and k >= 1 for k in cuts):
-        raise ValueError("its numbers of clusters are not positive integers")
-    if max(cuts) > hierarchy.n_centers:
-        raise ValueError("a number of clusters is larger than the number of centers")
+    fits = used.dtype == np.bool_ and used.ndim == 1 and used.sum() == hierarchy.n_rows
+    require(fits, "the number of fitted rows differs from that of the hierarchy")
+    cuts: Any = record.get("cuts")
+    numbers = isinstance(cuts, list) and cuts and all(type(k) is int and k >= 1 for k in cuts)
+    require(numbers, "its numbers of clusters are not positive integers")
+    fits = max(cuts) <= hierarchy.n_centers
+    require(fits, "a number of clusters is larger than the number of centers")
     id_name = record.get("id_name")
-    if id_name is not None and not isinstance(id_name, str):
-        raise ValueError("the name of the id column is not text")
+    require(isinstance(id_name, str | None), "the name of the id column is not text")
     ids = unpack_ids(record.get("ids"), arrays, used.size)
     return TableRecord(preparation, id_name, ids, used, tuple(cuts))
 
@@ -273,29 +259,24 @@ def _record(metadata: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _check_parameters(record: Mapping[str, Any], hierarchy: Hierarchy) -> dict[str, Any]:
-    scale = record.get("column_scale")
-    if set(record) - {"column_scale"} != _PARAMETERS:
-        raise ValueError(f"its parameters must be {', '.join(sorted(_PARAMETERS))}")
+    known = set(record) - {"column_scale"} == _PARAMETERS
+    require(known, f"its parameters must be {', '.join(sorted(_PARAMETERS))}")
     epsilon = math.inf if record["epsilon"] == "inf" else record["epsilon"]
-    if not isinstance(epsilon, float) or not epsilon >= 0.0:
-        raise ValueError("its epsilon is not a non-negative number")
-    if record["method"] not in _OLD_COSTS.values():
-        raise ValueError("its method is not means, medoids or tree")
-    if record["metric"] not in METRICS:
-        raise ValueError(f"its metric is not one of {', '.join(METRICS)}")
-    if type(record["seed"]) is not int or not 0 <= record["seed"] < 1 << 64:
-        raise ValueError("its seed is not a 64-bit integer")
-    most, count = record["max_centers"], record["n_clusters"]
-    if most not in (None, "all") and (type(most) is not int or most < 1):
-        raise ValueError('its max_centers is not a positive integer, "all" or null')
-    if type(count) is not int or not 1 <= count <= hierarchy.n_centers:
-        raise ValueError("its n_clusters is not from 1 to the number of centers")
-    if scale is not None and not (
-        isinstance(scale, list)
-        and len(scale) == hierarchy.locator.n_features
-        and all(isinstance(value, float) and 0.0 < value < math.inf for value in scale)
-    ):
-        raise ValueError("its column_scale is not a positive number for each column")
+    number = isinstance(epsilon, float) and epsilon >= 0.0
+    require(number, "its epsilon is not a non-negative number")
+    known = record["method"] in _OLD_COSTS.values()
+    require(known, "its method is not means, medoids or tree")
+    require(record["metric"] in METRICS, f"its metric is not one of {', '.join(METRICS)}")
+    seed, most, count = record["seed"], record["max_centers"], record["n_clusters"]
+    require(type(seed) is int and 0 <= seed < 1 << 64, "its seed is not a 64-bit integer")
+    number = most in (None, "all") or (type(most) is int and most >= 1)
+    require(number, 'its max_centers is not a positive integer, "all" or null')
+    number = type(count) is int and 1 <= count <= hierarchy.n_centers
+    require(number, "its n_clusters is not from 1 to the number of centers")
+    scale, d = record.get("column_scale"), hierarchy.locator.n_features
+    numbers = scale is None or (isinstance(scale, list) and len(scale) == d)
+    numbers = numbers and all(isinstance(x, float) and 0.0 < x < math.inf for x in scale or ())
+    require(numbers, "its column_scale is not a positive number for each column")
     return {**record, "epsilon": epsilon}
 
 
@@ -305,38 +286,31 @@ def _check_rows(
     rows, weight = rows_from_arrays("rows", arrays, n_rows, n_columns), arrays.get("weight")
     if rows is None:
         return None, None
-    if rows.shape != (n_rows, n_columns) or rows.dtype not in (np.float64, np.float32):
-        raise ValueError("its rows are not floating-point numbers, or not one per label")
-    if not np.isfinite(rows.data if issparse(rows) else rows).all():
-        raise ValueError("its rows are not finite")
-    if weight is not None and (
-        weight.dtype != np.float64
-        or weight.shape != (n_rows,)
-        or not (np.isfinite(weight).all() and (weight >= 0.0).all() and weight.any())
-    ):
-        raise ValueError("its weights are not one finite, non-negative number per row")
+    fits = rows.shape == (n_rows, n_columns) and rows.dtype in (np.float64, np.float32)
+    require(fits, "its rows are not floating-point numbers, or not one per label")
+    require(_is_finite(rows), "its rows are not finite")
+    if weight is not None:
+        fits = weight.dtype == np.float64 and weight.shape == (n_rows,)
+        fits = fits and np.isfinite(weight).all() and (weight >= 0.0).all() and weight.any()
+        require(fits, "its weights are not one finite, non-negative number per row")
     return rows, weight
 
 
 def _check_cap(record: Any, n_columns: int) -> dict[str, Any] | None:
     if record is None:
         return None
-    if not isinstance(record, dict) or set(record) != {"max_cells", "exponent", "lower", "upper"}:
-        raise ValueError("it has no valid description of the cells of its rows")
-    numbers = record["max_cells"], record["exponent"]
-    if not all(type(n) is int for n in numbers) or numbers[0] < 1 or not abs(numbers[1]) <= 1200:
-        raise ValueError("the cells of its rows are out of range")
-    bounds = record["lower"], record["upper"]
+    known = isinstance(record, dict) and set(record) == {"max_cells", "exponent", "lower", "upper"}
+    require(known, "it has no valid description of the cells of its rows")
+    most, exponent, *bounds = (record[n] for n in ("max_cells", "exponent", "lower", "upper"))
+    inside = type(most) is int and most >= 1 and type(exponent) is int and abs(exponent) <= 1200
+    require(inside, "the cells of its rows are out of range")
     for bound in bounds:
-        if (
-            not isinstance(bound, list)
-            or len(bound) != n_columns
-            or not all(type(x) is float and math.isfinite(x) for x in bound)
-        ):
-            raise ValueError("the bounds of its rows are not finite numbers")
-    if any(low > high for low, high in zip(*bounds, strict=True)):
-        raise ValueError("the bounds of its rows are in the wrong order")
-    return record
+        numbers = isinstance(bound, list) and len(bound) == n_columns
+        numbers = numbers and all(type(x) is float and math.isfinite(x) for x in bound)
+        require(numbers, "the bounds of its rows are not finite numbers")
+    rising = all(low <= high for low, high in zip(*bounds, strict=True))
+    require(rising, "the bounds of its rows are in the wrong order")
+    return dict(record)
 
 
 def _is_names(names: Any) -> bool:
