@@ -203,20 +203,11 @@ def read_sparse_file(path: str, column: ColumnOptions) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class RawData:
-    """Data as a clusterer of a user gets them.
+    """Data as a clusterer of a user gets them."""
 
-    Attributes
-    ----------
-    rows : DataFrame, pyarrow.Table, ndarray, csr_array or list of str
-    kind : str
-        What they are, in words.
-    pairwise : bool
-        Whether they are distances between rows.
-    """
-
-    rows: Any
-    kind: str
-    pairwise: bool = False
+    rows: Any  # DataFrame, pyarrow.Table, ndarray, csr_array or list of str
+    kind: str  # what they are, in words
+    pairwise: bool = False  # whether they are distances between rows
 
     @property
     def n_rows(self) -> int:

@@ -43,84 +43,39 @@ Rows = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ComparedMethod:
-    """One line of the comparison.
+    """One line of the comparison."""
 
-    Attributes
-    ----------
-    name : str
-        The name in the registry, or the key of the caller's mapping.
-    title : str
-        The name on the page.
-    clusterer : Clusterer
-    is_own : bool
-        Whether it is the method whose clustering the page shows.
-    """
-
-    name: str
-    title: str
+    name: str  # in the registry, or the key of the caller's mapping
+    title: str  # the name on the page
     clusterer: Clusterer
-    is_own: bool = False
+    is_own: bool = False  # whether the page shows its clustering
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Everything that the parts of a report are computed from.
+    """Everything that the parts of a report are computed from."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n, d), dtype float64
-        The prepared rows, which are clustered.
-    values : ndarray of shape (n, d), dtype float64
-        The same rows in their original units, which are shown; NaN where missing.
-    columns : tuple of Column
-        What the d columns are.
-    numbers : ndarray of int64
-        Which of them are numbers; the others are indicators of categories.
-    ids : tuple of str or None
-        Names of the n rows.
-    categories : tuple of Category
-    k, max_k : int
-        The cut that is measured, and the finest cut that is shown.
-    estimator : HierarchicalKMedian
-        With `random_state` set to `seed`.
-    methods : tuple of ComparedMethod
-        The report's own method first.
-    deletes : tuple of int or float
-        Amounts of rows to remove, ascending.
-    main_delete : int or float
-        The one of `deletes` that the verdict is about.
-    trials, repeats, n_jobs, seed : int
-    sample : ndarray of shape (m,), dtype int64
-        The rows on which methods are compared.
-    show_rows : bool
-        Whether the page may contain anything about single rows.
-    title, command : str
-    preparation : tuple of str
-        What was done to the data, one sentence each.
-    progress : bool or Listener
-    """
-
-    rows: Rows
-    values: Rows
+    rows: Rows  # (n, d), prepared: these are clustered
+    values: Rows  # in their original units: these are shown; NaN where missing
     columns: tuple[Column, ...]
-    numbers: NDArray[np.int64]
+    numbers: NDArray[np.int64]  # which columns are numbers; others are indicators of categories
     ids: tuple[str, ...] | None
     categories: tuple[Category, ...]
-    k: int
-    max_k: int
-    estimator: HierarchicalKMedian
-    methods: tuple[ComparedMethod, ...]
-    deletes: tuple[int | float, ...]
-    main_delete: int | float
+    k: int  # the cut that is measured
+    max_k: int  # the finest cut that is shown
+    estimator: HierarchicalKMedian  # with `random_state` set to `seed`
+    methods: tuple[ComparedMethod, ...]  # the report's own method first
+    deletes: tuple[int | float, ...]  # amounts of rows to remove, ascending
+    main_delete: int | float  # the one that the verdict is about
     trials: int
     repeats: int
     n_jobs: int
     seed: int
-    sample: NDArray[np.int64]
-    show_rows: bool
+    sample: NDArray[np.int64]  # the rows on which methods are compared
+    show_rows: bool  # whether the page may contain anything about single rows
     title: str
     command: str
-    preparation: tuple[str, ...]
+    preparation: tuple[str, ...]  # what was done to the data, one sentence each
     progress: ProgressOption
 
     @property

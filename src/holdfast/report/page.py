@@ -142,18 +142,7 @@ def _in_notebook() -> bool:
 
 
 def render_page(content: dict[str, Any]) -> str:
-    """Fill the template.
-
-    Parameters
-    ----------
-    content : dict
-        See docs/report.md.
-
-    Returns
-    -------
-    str
-        A complete HTML document.
-    """
+    """Fill the template with what docs/report.md describes: a complete HTML document."""
     about_lineage = content.get("kind") == "lineage"
     style, script = _read("page.css"), _join_scripts(about_lineage)
     policy = (

@@ -52,21 +52,11 @@ Node = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """The columns that the page shows.
+    """The columns that the page shows."""
 
-    Attributes
-    ----------
-    numbers : ndarray of int64
-        Numbers of prepared columns, in their own order.
-    categories : tuple of Category
-        The most different first.
-    for_rules : ndarray of int64
-        Numbers of prepared columns, indicators among them.
-    """
-
-    numbers: NDArray[np.int64]
-    categories: tuple[Category, ...]
-    for_rules: NDArray[np.int64]
+    numbers: NDArray[np.int64]  # of prepared columns, in their own order
+    categories: tuple[Category, ...]  # the most different first
+    for_rules: NDArray[np.int64]  # of prepared columns, indicators among them
 
     def describe_row(self, inputs: Inputs, row: int) -> dict[str, Any]:
         """List the values and the categories of a row."""
@@ -94,18 +84,7 @@ def summarise_segments(
     named_rows: NDArray[np.int64],
     progress: ProgressOption,
 ) -> dict[str, Any]:
-    """Summarise every cut.
-
-    Parameters
-    ----------
-    inputs : Inputs
-    hierarchy : Hierarchy
-    shown : Shown
-    named_rows : ndarray of int64
-        Rows that another part names; the scatter plot draws them.
-    progress : bool or Listener
-        Of the bootstrap.
-    """
+    """Summarise every cut; the scatter plot draws `named_rows`, which another part names."""
     centers = hierarchy.center_indices[: inputs.max_k]
     last = hierarchy.cut(inputs.max_k)
     nodes = _list_nodes(hierarchy.parent, inputs.max_k)

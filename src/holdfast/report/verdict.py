@@ -34,23 +34,9 @@ def is_giant(fraction: float) -> bool:
 
 
 def compose_verdict(comparison: Entry, segments: Entry, command: str) -> Entry:
-    """Say what the segments are worth.
+    """Say what the segments are worth: sentences, numbers, and a method that suits this table better.
 
-    Parameters
-    ----------
-    comparison : dict
-        From `compare_methods`.
-    segments : dict
-        From `summarise_segments`.
-    command : str
-        The command or call that makes the report.
-
-    Returns
-    -------
-    dict
-        "headline" (one sentence about the segments), "sentence" (about movement and cost),
-        "findings" (of "text" and "tone"), "numbers" (of "value", "label", "detail") and "better":
-        None, or "text" and "command" for a method that suits this table better.
+    docs/report.md describes the dictionaries; `command` is the command or call that makes the report.
     """
     own = next(m for m in comparison["methods"] if m["kind"] == "own")
     reference = _choose_reference(comparison["methods"])

@@ -30,39 +30,17 @@ _NUMBER_LIKE = rf"\s*[-+(]?\s*{_CURRENCY}?\s*[-+]?\d[\d.,' ]*\s*{_CURRENCY}?\s*\
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """Which columns are clustered, and what the others are for.
+    """Which columns are clustered, and what the others are for."""
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Use these only; none for all that can be used.
-    drop : tuple of str
-        Use all that can be used but these.
-    id : str or None
-        Identifies rows.
-    weights : str or None
-        How often each row counts.
-    strict : bool
-        Whether a column that is not numeric is an error.
-    categories : tuple of str
-        These are categories, whatever their values look like.
-    dates : tuple of str
-        These are dates or times; their text must be written as in ISO 8601.
-    logs : tuple of str
-        Of these numbers x, log(1 + x) is taken.
-    cycles : tuple of str
-        "hour", "weekday" or both: of dates, points on a circle are added.
-    """
-
-    columns: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    id: str | None = None
-    weights: str | None = None
-    strict: bool = False
-    categories: tuple[str, ...] = ()
-    dates: tuple[str, ...] = ()
-    logs: tuple[str, ...] = ()
-    cycles: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # use these only; none for all that can be used
+    drop: tuple[str, ...] = ()  # use all that can be used but these
+    id: str | None = None  # identifies rows
+    weights: str | None = None  # how often each row counts
+    strict: bool = False  # whether a column that is not numeric is an error
+    categories: tuple[str, ...] = ()  # whatever their values look like
+    dates: tuple[str, ...] = ()  # their text must be written as in ISO 8601
+    logs: tuple[str, ...] = ()  # of these numbers x, log(1 + x) is taken
+    cycles: tuple[str, ...] = ()  # "hour", "weekday" or both: points on a circle for dates
 
 
 def choose_candidates(table: DataTable, choice: ColumnChoice) -> tuple[str, ...]:

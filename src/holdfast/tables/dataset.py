@@ -56,36 +56,17 @@ OpenParts = Callable[[tuple[str, ...] | None], Iterator[DataTable]]
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows that are ready to be clustered.
+    """Rows that are ready to be clustered."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_used, n_columns), dtype float64
-        Prepared.
-    values : ndarray of shape (n_used, n_columns), dtype float64
-        The same rows as they were in the file; NaN where missing.
-    used : ndarray of shape (n_rows,), dtype bool
-        Which rows of the file these are.
-    ids : pyarrow.ChunkedArray or None
-        One for each row of the file.
-    id_name : str or None
-    weight : ndarray of shape (n_used,), dtype float64, or None
-    preparation : Preparation
-    table : DataTable
-        The table, or a part of it.
-    treatments : tuple of Treatment
-        What was done with each column; empty where a preparation was repeated.
-    """
-
-    table: DataTable
-    rows: NDArray[np.float64]
-    values: NDArray[np.float64]
-    used: NDArray[np.bool_]
-    ids: "pa.ChunkedArray | None"
+    table: DataTable  # or a part of it
+    rows: NDArray[np.float64]  # (n_used, n_columns), prepared
+    values: NDArray[np.float64]  # as in the file; NaN where missing
+    used: NDArray[np.bool_]  # which rows of the file these are
+    ids: "pa.ChunkedArray | None"  # one for each row of the file
     id_name: str | None
     weight: NDArray[np.float64] | None
     preparation: Preparation
-    treatments: tuple[Treatment, ...] = ()
+    treatments: tuple[Treatment, ...] = ()  # of each column; empty where a preparation was repeated
 
     @property
     def first_row(self) -> int:
@@ -151,16 +132,7 @@ def find_preparation(
     """Decide how columns are prepared, from a table that is read whole or in parts.
 
     The decision is that of the whole table, bit for bit, for any parts and any order of the rows.
-
-    Parameters
-    ----------
-    open_parts : callable
-        Reads the table: the columns given, or all of them. Parts have the types of the whole table.
-    choice : ColumnChoice
-    missing : {"error", "drop", "median", "indicate"}, default="indicate"
-    scale : {"core", "steps", "range"} or None, default="core"
-    manhattan : bool, default=False
-    notify : callable, default=ignore
+    Parts have the types of the whole table.
     """
     first = next(open_parts(None), None)
     if first is None:

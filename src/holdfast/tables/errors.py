@@ -20,16 +20,9 @@ class TableError(ValueError):
 
 
 class TextError(TableError):
-    """A text file is not written as its `TextFormat` says.
+    """A text file is not written as its `TextFormat` says: what was found and what to do.
 
-    Parameters
-    ----------
-    found : str
-        What was found.
-    advice : str
-        What to do where a caller sets the format.
-    instead : str
-        What to do where no caller can: from Python, files are read in the usual format.
+    `instead` is what to do from Python, where files are read in the usual format.
     """
 
     def __init__(self, found: str, advice: str, instead: str) -> None:

@@ -34,30 +34,15 @@ _SEVENTH_X = (1.0, 0.6234898018587336, -0.2225209339563144, -0.9009688679024191)
 
 @dataclass(frozen=True)
 class Input:
-    """A column of a table, and which prepared columns come from it.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"number", "boolean", "category", "ordered", "date"}
-    levels : tuple of str
-        Of a category, those with a prepared column each; of an ordered category, all, in order.
-    other : bool
-        Whether all other levels of a category share a prepared column.
-    gaps : bool
-        Whether a prepared column marks missing values.
-    log : bool
-        Whether the logarithm of the number is taken.
-    cycles : tuple of str
-        Of a date, which of "hour" and "weekday" become points on a circle, two columns each.
-    """
+    """A column of a table, and which prepared columns come from it."""
 
     name: str
     kind: Kind = "number"
-    levels: tuple[str, ...] = ()
-    other: bool = False
-    gaps: bool = False
-    log: bool = False
+    levels: tuple[str, ...] = ()  # with a column each; of an ordered category, all, in order
+    other: bool = False  # whether all other levels share a prepared column
+    gaps: bool = False  # whether a prepared column marks missing values
+    log: bool = False  # whether the logarithm of the number is taken
+    # "hour" and "weekday" of a date: points on a circle, two columns each
     cycles: tuple[str, ...] = ()
 
     @property
@@ -105,19 +90,9 @@ class Preparation:
         return self.inputs or tuple(Input(name) for name in self.columns)
 
     def apply(self, values: Rows, *, in_place: bool = False) -> Rows:
-        """Fill and scale.
+        """Fill and scale values in the order of `columns`; NaN stays where there is no `fill`.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n, n_columns), dtype float64
-            In the order of `columns`; NaN where missing.
-        in_place : bool, default=False
-            Overwrite `values` instead of making a second array of their size.
-
-        Returns
-        -------
-        ndarray of shape (n, n_columns), dtype float64
-            NaN stays where there is no `fill`.
+        With `in_place`, `values` are overwritten instead of making a second array of their size.
         """
         if values.ndim != 2 or values.shape[1] != len(self.columns):
             raise ValueError(

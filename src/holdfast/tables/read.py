@@ -65,33 +65,15 @@ _STEP = 1 << 24  # bytes read at a time
 
 @dataclass(frozen=True, eq=False)
 class DataTable:
-    """A table, or a part of one, and where it comes from.
+    """A table, or a part of one, and where it comes from."""
 
-    Attributes
-    ----------
-    source : str
-        The file, as the user wrote it, or "standard input".
-    data : pyarrow.Table
-        At least one row and one column, distinct names.
-    named : bool
-        Whether the file itself names its columns.
-    first_row : int
-        Number of the first row in the file.
-    fraction_read : float
-        Fraction of the file that is read with this part.
-    written : pyarrow.Table or None
-        Of a text file, all columns as they are written; None for other files, whose `data` are.
-    whole : bool
-        Whether this is all of the table.
-    """
-
-    source: str
-    data: "pa.Table"
-    named: bool
-    first_row: int = 0
-    fraction_read: float = 1.0
-    written: "pa.Table | None" = None
-    whole: bool = True
+    source: str  # the file, as the user wrote it, or "standard input"
+    data: "pa.Table"  # at least one row and one column, distinct names
+    named: bool  # whether the file itself names its columns
+    first_row: int = 0  # its number in the file
+    fraction_read: float = 1.0  # of the file, with this part
+    written: "pa.Table | None" = None  # of a text file, all columns as they are written
+    whole: bool = True  # whether this is all of the table
 
 
 def read_table(
@@ -105,19 +87,8 @@ def read_table(
 ) -> DataTable:
     """Read a whole table; its kind is recognized by its first bytes and its name.
 
-    Parameters
-    ----------
-    path : str
-        A CSV, TSV, Parquet, Arrow or .npy file; CSV may be compressed with gzip. "-" is standard
-        input.
-    text : TextFormat, default=None
-        How a text file is written; None is the usual format.
-    exact : tuple of str or None, default=()
-        Columns of text files that stay text, as they are written, such as ids.
-    keep_written : bool, default=False
-        Whether to keep all columns of a text file as they are written, too.
-    notify : callable, default=ignore
-    progress : bool or Listener, default=False
+    CSV may be compressed with gzip; "-" is standard input. Columns that are `exact`, such as ids, stay
+    text as written; with `keep_written`, all columns of a text file are also kept as they are written.
     """
     text = text or TextFormat()
     source = "standard input" if path == "-" else path
@@ -155,21 +126,8 @@ def read_parts(
 ) -> Iterator[DataTable]:
     """Read a table in parts of at most `part_rows` rows, with the types of the whole table.
 
-    Parameters
-    ----------
-    path : str
-        As for `read_table`, but not standard input.
-    text : TextFormat, default=None
-    columns : tuple of str, default=None
-        Columns to read; None for all.
-    exact : tuple of str or None, default=()
-        As for `read_table`.
-    kinds : dict of str to str, default=None
-        From `find_kinds`, which otherwise reads the file once more.
-    part_rows : int, default=1048576
-    keep_written : bool, default=False
-        As for `read_table`.
-    notify : callable, default=ignore
+    As `read_table`, but not from standard input. `kinds` is from `find_kinds`, which otherwise reads the
+    file once more.
     """
     text = text or TextFormat()
     kinds = find_kinds(path, text, notify=notify) if kinds is None else kinds

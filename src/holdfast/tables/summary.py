@@ -65,21 +65,12 @@ class Distinct:
     Parts add up: the result depends on the values, not on their order or division. Of more than
     `MOST_VALUES` distinct values, those whose hash is below ``2**(64 - level)`` are kept, with the
     smallest level that leaves few enough.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_distinct,), dtype float64
-        Ascending.
-    counts : ndarray of shape (n_distinct,), dtype int64
-    level : int
-    missing : int
-        Number of gaps.
     """
 
-    values: Values
+    values: Values  # ascending
     counts: NDArray[np.int64]
     level: int = 0
-    missing: int = 0
+    missing: int = 0  # number of gaps
 
     @classmethod
     def of(cls, column: Values) -> "Distinct":
@@ -230,34 +221,17 @@ def _sum(terms: NDArray[Any]) -> float:
 
 @dataclass
 class ColumnFacts:
-    """What was counted of a column.
+    """What was counted of a column."""
 
-    Attributes
-    ----------
-    source : Input
-        Without levels.
-    numbers : Distinct or None
-        Of numbers, dates and ordered categories, after the transformation.
-    levels : Counter of str
-        Of categories and text.
-    present, missing : int
-        Rows with and without a value.
-    whole : bool
-        Whether all numbers are integers.
-    sample : pyarrow.ChunkedArray or None
-        Of text: its first part.
-    crowded_at : int or None
-        The row in which a category has more levels than it may have.
-    """
-
-    source: Input
+    source: Input  # without levels
+    # of numbers, dates and ordered categories, after the transformation
     numbers: Distinct | None = None
-    levels: Counter[str] = field(default_factory=Counter)
-    present: int = 0
+    levels: Counter[str] = field(default_factory=Counter)  # of categories and text
+    present: int = 0  # rows with a value
     missing: int = 0
-    whole: bool = True
-    sample: "pa.ChunkedArray | None" = None
-    crowded_at: int | None = None
+    whole: bool = True  # whether all numbers are integers
+    sample: "pa.ChunkedArray | None" = None  # of text: its first part
+    crowded_at: int | None = None  # the row in which a category has more levels than it may have
 
     def see(self, table: DataTable) -> None:
         """Count the values of a part."""
@@ -326,12 +300,7 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class Treatment:
-    """What is done with a column of a table, in words.
-
-    Attributes
-    ----------
-    name, kind, how : str
-    """
+    """What is done with a column of a table, in words."""
 
     name: str
     kind: str
@@ -352,15 +321,8 @@ def settle(
 ) -> tuple[Preparation, list[Treatment]]:
     """Decide levels, fills and scales.
 
-    Parameters
-    ----------
-    facts : dict of str to ColumnFacts
-    missing : {"error", "drop", "median", "indicate"}
-    scale : {"core", "steps", "range"} or None
-        What numbers are divided by: the deviation of their core, the same rounded (for the tree), or
-        their range (Gower's scale).
-    manhattan : bool, default=False
-        Whether distances are Manhattan distances, in which a mismatch counts in two columns.
+    Numbers are divided by the deviation of their core, the same rounded ("steps", for the tree), or
+    their range (Gower's scale). In Manhattan distances, a mismatch counts in two columns.
     """
     mismatch = 1.0 if scale == "range" else MISMATCH
     inputs, fills, scales, treatments = [], [], [], []

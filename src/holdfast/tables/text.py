@@ -21,25 +21,18 @@ _LARGEST_BLOCK = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class TextFormat:
-    r"""How a text file is written.
+    """How a text file is written.
 
-    Attributes
-    ----------
-    separator : str or None
-        Between columns, one character or "tab". None is a tab for .tsv files; in others it is found
-        in the first line: a comma or, where there is none, a semicolon, a tab or "|".
-    decimal : str or None
-        Decimal point of numbers. None is a point; where commas do not separate columns, it is the
-        comma if the first lines have numbers such as 1,5 and none such as 1.5.
-    encoding : str
-    header : bool
-        Whether the first line names the columns. Otherwise they are column_0, column_1, ...
+    A separator of None is a tab for .tsv files; in others it is found in the first line: a comma or,
+    where there is none, a semicolon, a tab or "|". A decimal point of None is a point; where commas do
+    not separate columns, it is the comma if the first lines have numbers such as 1,5 and none such as
+    1.5.
     """
 
-    separator: str | None = None
+    separator: str | None = None  # one character or "tab"
     decimal: str | None = None
     encoding: str = "utf-8"
-    header: bool = True
+    header: bool = True  # whether the first line names the columns
 
 
 def settle_format(
@@ -245,11 +238,6 @@ class GuessedTypes:
 
     A column is the first of these kinds that fits all its values: integers, booleans, dates, times,
     times with a zone, numbers, numbers with grouped digits such as 1,234,567.8; or else text.
-
-    Parameters
-    ----------
-    decimal : str
-        Decimal point of numbers.
     """
 
     decimal: str = "."

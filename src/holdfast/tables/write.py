@@ -37,15 +37,8 @@ def check_outputs(
 ) -> None:
     """Refuse outputs that could not be written, before any work is done.
 
-    Parameters
-    ----------
-    outputs : dict of str to (path or None, endings)
-        For each option the file to be written (None: not asked for, "-": standard output) and the
-        endings that its name may have; none for any.
-    force : bool
-        Whether existing files may be replaced.
-    inputs : tuple of str
-        Files that are read: never replaced.
+    `outputs` has for each option the file to be written (None: not asked for, "-": standard output) and
+    the endings that its name may have; none for any. `inputs` are read, and never replaced.
     """
     taken = {os.path.realpath(path): path for path in inputs if path != "-"}
     for option, (path, endings) in outputs.items():
@@ -96,19 +89,8 @@ def build_label_table(
 ) -> "pa.Table":
     """Put ids, one column of labels for each k, and the mark of centers side by side.
 
-    Parameters
-    ----------
-    id_name : str or None
-        None calls it "row".
-    ids : pyarrow array of length n_rows, or None
-        None numbers the rows from `first_row` on.
-    used : ndarray of shape (n_rows,), dtype bool
-        Rows that have labels.
-    labels : mapping of int to ndarray of shape (n_used,), dtype int32 or int64
-        For each k.
-    center_indices : ndarray of shape (n_centers,), dtype int64, default=None
-        Among the used rows; None leaves the mark out.
-    first_row : int, default=0
+    Without ids, rows are numbered from `first_row` on. Labels and `center_indices` are those of the used
+    rows; without the latter, the mark is left out.
     """
     import pyarrow as pa
 
@@ -140,15 +122,7 @@ def write_table(path: str, table: "pa.Table") -> None:
 
 
 def write_parts(path: str, tables: "Iterable[pa.Table]") -> None:
-    """Write tables with the same columns one after the other into one file.
-
-    Parameters
-    ----------
-    path : str
-        Its ending is one of `STREAM_ENDINGS`; "-" is standard output, as CSV.
-    tables : iterable of pyarrow.Table
-        At least one. An error among them leaves no file.
-    """
+    """Write tables with the same columns one after the other into one file; "-" is standard output."""
     if path == "-":
         sys.stdout.flush()
         with _explain("standard output"):
