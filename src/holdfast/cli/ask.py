@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import holdfast
+from holdfast._machine.lazy import np
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import check_cuts, load_model, table_of
 from holdfast.cli.options import (
@@ -16,6 +18,8 @@ from holdfast.cli.options import (
     option,
     parse_counts,
 )
+from holdfast.tables.errors import describe_reason
+from holdfast.tables.write import check_outputs, write_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,8 +87,6 @@ def _one_count(clusters: str) -> int:
 
 
 def _show_row(console: Console, fitted: Any, row: str, k: int) -> None:
-    import numpy as np
-
     source, rows = table_of(fitted), fitted.rows_
     if source.ids is None:
         if not row.isdecimal() or int(row) >= rows.shape[0]:
@@ -134,8 +136,6 @@ def lineage(
     Without options, one line for each release. --of, --cluster and --since ask for more; --out writes
     a page that opens offline, --plot a picture.
     """
-    from holdfast.tables.write import check_outputs
-
     console = Console("lineage", display)
     if sum(value is not None for value in (of, cluster, since, fresh or None)) > 1:
         raise InputError("give only one of --of, --cluster, --since and --fresh.")
@@ -156,12 +156,9 @@ def lineage(
 
 def open_lineage(path: str) -> "Lineage":
     """Open a lineage; anything wrong with it is wrong input."""
-    from holdfast import Lineage
-    from holdfast.tables.errors import describe_reason
-
     try:
         with input_errors():
-            return Lineage(path)
+            return holdfast.Lineage(path)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {describe_reason(error)}.") from None
 
@@ -204,8 +201,6 @@ def _render(series: "Lineage", level: int | None, title: str, no_rows: bool) -> 
 
 
 def _write(contents: dict[str | None, bytes | None]) -> None:
-    from holdfast.tables.write import write_file
-
     for path, content in contents.items():
         if path is not None and content is not None:
             write_file(path, lambda file, data=content: file.write(data))  # type: ignore[misc]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from holdfast._machine.lazy import pa
 from holdfast._machine.work import Progress
 from holdfast.cli.clusterer import (
     Measured,
@@ -40,6 +41,7 @@ from holdfast.cli.options import (
     parse_names,
 )
 from holdfast.clusterers import METHODS
+from holdfast.tables.write import STREAM_ENDINGS, check_outputs, write_table
 
 EXAMPLES = (
     "holdfast audit wine.csv --methods means,ward -k 4 --delete 5% --trials 5",
@@ -193,8 +195,6 @@ def audit(
     that is. Tables of more than 1,000 rows are sampled; --full measures all rows. --clusterer measures
     a clusterer or a whole pipeline of your own; a .npz file holds a sparse matrix.
     """
-    from holdfast.tables.write import STREAM_ENDINGS, check_outputs
-
     console = Console("audit", display, table_on_stdout=asked.out == "-" and not display.json)
     asked.check()
     names = asked.names(sparse=data.lower().endswith(".npz"))
@@ -267,10 +267,6 @@ def _show(
     out, deletes = asked.out, list(dict.fromkeys(r["delete"] for r in records))  # as asked for
     records.sort(key=lambda r: (r["k"] or 0, deletes.index(r["delete"]), r["mean"]))
     if records and out is not None and not (out == "-" and console.display.json):
-        import pyarrow as pa
-
-        from holdfast.tables.write import write_table
-
         write_table(out, pa.Table.from_pylist(records))
     if console.display.json:
         rows = {"n_rows": found.n_rows, "n_used": found.n_used}

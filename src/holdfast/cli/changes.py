@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from holdfast._machine.lazy import np
 from holdfast._machine.work import Progress, ProgressOption
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import (
@@ -26,9 +27,9 @@ from holdfast.cli.options import (
     option,
     parse_counts,
 )
+from holdfast.tables.write import check_outputs
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from holdfast.estimator import HierarchicalKMedian
@@ -65,8 +66,6 @@ def update(
     sorted by their values. If a row to remove is not there, nothing changes. What moved is shown as
     by diff. Updates of one file that run at the same time wait for each other.
     """
-    from holdfast.tables.write import check_outputs
-
     console = Console("update", display)
     if add is None and remove is None:
         raise InputError("give rows to --add, to --remove, or both.")
@@ -223,8 +222,6 @@ class _Side:
 
 def _find_rows(model: "HierarchicalKMedian") -> _Side:
     """Take distinct rows as keys."""
-    import numpy as np
-
     distinct, index = np.unique(model.rows_, axis=0, return_inverse=True)
     total = np.bincount(index.ravel(), weights=model.row_weights_).astype(np.float64)
     return _Side(distinct, total, model.rows_, by_id=False)
@@ -232,8 +229,6 @@ def _find_rows(model: "HierarchicalKMedian") -> _Side:
 
 def _rows_by_id(before: "HierarchicalKMedian", after: "HierarchicalKMedian") -> list[_Side]:
     """Take ids as keys: the number of the row before, or a new number."""
-    import numpy as np
-
     from holdfast.rows.ids import find_ids
 
     assert before.ids_ is not None

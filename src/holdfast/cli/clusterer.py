@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import holdfast
+from holdfast._machine.lazy import np
 from holdfast._machine.work import ProgressOption
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import RawData, check_counts
@@ -19,7 +21,6 @@ from holdfast.cli.options import MeasureOptions, parse_amounts
 from holdfast.clusterers import METHODS
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from holdfast.cli.audit import AuditOptions
@@ -71,8 +72,6 @@ def measure_method(
     progress: ProgressOption,
 ) -> list[dict[str, Any]]:
     """Measure one method: a record for each number of removed rows and of clusters."""
-    import numpy as np
-
     from holdfast.stability import mean_cost
 
     method = METHODS[name]
@@ -104,11 +103,9 @@ def _measure_movement(
     how: MeasureOptions,
     progress: ProgressOption,
 ) -> "SensitivityResult":
-    from holdfast import average_sensitivity
-
     folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
     with input_errors():
-        result = average_sensitivity(
+        result = holdfast.average_sensitivity(
             clusterer, X, n_clusters=asked.ks, delete=parse_amounts(asked.delete),
             trials=how.trials, repeats=how.repeats, measure=asked.measure, n_jobs=how.jobs,
             random_state=how.seed, progress=progress, checkpoint=folder,
@@ -121,14 +118,10 @@ def relate_costs(
     records: list[dict[str, Any]], rows: "NDArray[np.float64]", by_distance: bool
 ) -> None:
     """Add costs relative to one cluster and to Ward linkage; None where that is not known."""
-    import numpy as np
-
-    from holdfast import k_median_cost
-
     if not records:
         return
     metric: Any = "precomputed" if by_distance else "euclidean"
-    one = k_median_cost(rows, np.zeros(rows.shape[0]), metric=metric)
+    one = holdfast.k_median_cost(rows, np.zeros(rows.shape[0]), metric=metric)
     ward = {record["k"]: record["cost"] for record in records if record["method"] == "ward"}
     for record in records:
         reference = ward.get(record["k"], 0.0)
@@ -217,8 +210,6 @@ def measure_clusterer(
     text: str, data: RawData, how: MeasureOptions, asked: "AuditOptions", console: Console
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Measure a clusterer of a user on data as they were read; also say what was measured."""
-    from holdfast import average_sensitivity
-
     name, clusterer = load_clusterer(text, console)
     ks = _choose_counts(clusterer, name, data, asked, console)
     _check_stages(clusterer, asked.by_stage)
@@ -231,7 +222,7 @@ def measure_clusterer(
         warnings.catch_warnings(record=True) as warned,
     ):
         warnings.simplefilter("always")
-        result = average_sensitivity(
+        result = holdfast.average_sensitivity(
             clusterer, data.rows, ks, delete=parse_amounts(asked.delete), trials=how.trials,
             repeats=how.repeats, measure=asked.measure, n_jobs=how.jobs, random_state=how.seed,
             progress=progress, checkpoint=folder, pairwise=data.pairwise or None,

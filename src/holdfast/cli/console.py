@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import holdfast
 from holdfast._machine.work import ProgressOption, describe_seconds
-from holdfast.tables.errors import show_name
+from holdfast.tables.errors import TableError, WriteError, show_name
 
 if TYPE_CHECKING:
     from holdfast.cli.options import DisplayOptions
@@ -101,9 +102,7 @@ class Console:
 
     def show_json(self, record: dict[str, Any]) -> None:
         """Print one JSON object; NaN and infinity become null."""
-        from holdfast import __version__
-
-        head = {"holdfast": __version__, "format": FORMAT, "command": self.command}
+        head = {"holdfast": holdfast.__version__, "format": FORMAT, "command": self.command}
         print(json.dumps(_plain({**head, **record}), allow_nan=False), flush=True)
 
     def show_table(
@@ -261,8 +260,6 @@ def input_errors() -> Iterator[None]:
 
 def describe_error(error: BaseException, debug: bool) -> tuple[str, int]:
     """Choose the line to print and the exit code."""
-    from holdfast.tables.errors import TableError, WriteError
-
     if debug:
         traceback.print_exception(error)
     text = name_options(str(error))

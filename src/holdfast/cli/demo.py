@@ -6,6 +6,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holdfast._machine.lazy import pa
+from holdfast.tables.write import STREAM_ENDINGS, check_outputs, write_table
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -27,12 +30,9 @@ def demo(display: "DisplayOptions", data: "DemoData" = None, force: "Force" = Fa
     With --data, only the data are written.
     """
     from holdfast.cli.console import Console
-    from holdfast.tables.write import STREAM_ENDINGS, check_outputs, write_table
 
     console = Console("demo", display)
     if data is not None:
-        import pyarrow as pa
-
         check_outputs({"--data": (data, STREAM_ENDINGS)}, force=force, inputs=())
         _, values, names = _load_wine()
         write_table(data, pa.table(dict(zip(names, values.T, strict=True))))

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+import holdfast
 from holdfast._machine.work import Progress
 from holdfast.cli.console import Console, IncompleteResult, InputError, input_errors
 from holdfast.cli.inputs import check_counts, check_method, read_dataset
@@ -55,8 +56,6 @@ def tune(
 
     Give --target-moved or --max-cost-ratio. If no epsilon meets the target, the exit code is 1.
     """
-    from holdfast import HierarchicalKMedian, tune_epsilon
-
     console = Console("tune", display)
     if (target_moved is None) == (max_cost_ratio is None):
         raise InputError("give --target-moved (such as 5%) or --max-cost-ratio (such as 1.1).")
@@ -67,7 +66,7 @@ def tune(
     check_method(method)
     check_seed(how.seed)
     options: dict[str, Any] = {"method": method, "max_centers": clusters}
-    estimator = HierarchicalKMedian(clusters, **options)
+    estimator = holdfast.HierarchicalKMedian(clusters, **options)
     dataset = read_dataset(data, read, column, console, method=method)
     estimator.set_params(column_scale=dataset.preparation.scale)
     check_counts((clusters,), dataset.rows.shape[0])
@@ -77,7 +76,7 @@ def tune(
         Progress(progress, 1.0, what=what) as shown,
         input_errors(),
     ):
-        search = tune_epsilon(
+        search = holdfast.tune_epsilon(
             estimator, dataset.rows, clusters, target_sensitivity=target,
             max_cost_ratio=max_cost_ratio, delete=amounts[0], trials=how.trials,
             repeats=how.repeats, n_jobs=how.jobs, random_state=how.seed, progress=shown.part(what),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from holdfast._machine.lazy import np
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import (
     check_counts,
@@ -34,6 +35,7 @@ from holdfast.cli.options import (
     parse_epsilon,
 )
 from holdfast.cli.parts import FitJob, SaveOptions, append_labels, column_scale_as, fit_parts
+from holdfast.tables.write import build_label_table, write_file
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
@@ -118,8 +120,6 @@ def fit(
     values are filled and marked. The column center_from marks centers: a row is the center of its
     cluster in every cut with at least that many clusters.
     """
-    import numpy as np
-
     inputs = (data,) if save.like is None else (data, save.like)
     others = {"--model": (save.model, ()), "--linkage": (save.linkage, (".npy",))}
     console = output.open("fit", display, inputs, others)
@@ -222,10 +222,7 @@ def _write(
     console: Console,
 ) -> None:
     """Write files first, then print: a closed pipe must not cost anybody a file."""
-    import numpy as np
-
     from holdfast.storage.model import TableRecord
-    from holdfast.tables.write import build_label_table, write_file
 
     save, hierarchy = job.save, estimator.hierarchy_
     labels = {k: hierarchy.cut(k) for k in ks}

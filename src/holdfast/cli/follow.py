@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from holdfast._machine.lazy import pa
 from holdfast.cli.ask import open_lineage
 from holdfast.cli.console import BindingBudget, Console, InputError, input_errors
 from holdfast.cli.inputs import (
@@ -30,6 +31,8 @@ from holdfast.cli.options import (
     parse_counts,
     parse_fraction,
 )
+from holdfast.tables.errors import WriteError, describe_reason
+from holdfast.tables.write import TABLE_ENDINGS, build_label_table, check_outputs
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
@@ -186,8 +189,6 @@ def _latest_model(series: "Lineage | None", path: str) -> "HierarchicalKMedian":
 def _check_outputs(
     model: str, data: str, output: OutputOptions, keep: KeepOptions, *, same: bool
 ) -> None:
-    from holdfast.tables.write import TABLE_ENDINGS, check_outputs
-
     if same and not output.force:
         raise InputError(f"--model {keep.to} is the model that is followed; add --force.")
     outputs: dict[str, tuple[str | None, tuple[str, ...]]] = {
@@ -239,8 +240,6 @@ def _append(
     console: Console,
 ) -> None:
     """Append today's model; a new lineage begins with yesterday's."""
-    from holdfast.tables.errors import WriteError, describe_reason
-
     staleness = None
     if keep.staleness:
         with console.progress("fitting again"):
@@ -307,10 +306,6 @@ def _show(
     console: Console, today: Any, dataset: "Dataset", out: str, keep: KeepOptions, series: Any
 ) -> None:
     """Write the labels and tell what changed."""
-    import pyarrow as pa
-
-    from holdfast.tables.write import build_label_table
-
     hierarchy, report = today.hierarchy_, today.follow_
     names = {k: hierarchy.names(k)[hierarchy.cut(k)] for k in report.levels}
     table = build_label_table(

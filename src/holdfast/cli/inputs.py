@@ -6,19 +6,28 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+import holdfast
 from holdfast._machine.files import file_state, hold_file
+from holdfast._machine.lazy import np
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.options import ColumnOptions, ReadOptions
+from holdfast.tables.errors import (
+    WriteError,
+    count,
+    describe_reason,
+    list_columns,
+    list_names,
+    show_name,
+)
+from holdfast.tables.read import DataTable, read_table
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.storage.model import TableRecord
     from holdfast.tables.dataset import Dataset
     from holdfast.tables.preparation import Preparation
-    from holdfast.tables.read import DataTable
     from holdfast.tables.summary import Treatment
 
 _METHODS = ("means", "medoids", "tree")
@@ -29,15 +38,12 @@ _MOST_TREATMENTS = 40
 
 def load_model(path: str, *, rows_for: str = "") -> "HierarchicalKMedian":
     """Read a model that was saved; `rows_for` says what its rows are needed for, if they are."""
-    from holdfast import load
-    from holdfast.tables.errors import describe_reason
-
     if path == "-":
         raise InputError("a model is read from a file, not from standard input.")
     if os.path.isdir(path):
         raise InputError(f"{path} is a folder; expected a model file.")
     try:
-        model = load(path)
+        model = holdfast.load(path)
     except FileNotFoundError:
         raise InputError(f"there is no file {path}.") from None
     except OSError as error:
@@ -53,8 +59,6 @@ def load_model(path: str, *, rows_for: str = "") -> "HierarchicalKMedian":
 
 def save_model(model: "HierarchicalKMedian", path: str, *, include_rows: bool = True) -> None:
     """Write a model file, whole or not at all; a link stays a link."""
-    from holdfast.tables.errors import WriteError, describe_reason
-
     try:
         model.save(os.path.realpath(path), include_rows=include_rows)
     except OSError as error:
@@ -83,8 +87,6 @@ def hold_model(path: str, console: Console, *, replaced: bool) -> Iterator[Calla
 
 def table_of(model: "HierarchicalKMedian") -> "TableRecord":
     """Return what a model knows of its table; one saved from Python takes columns as they are."""
-    import numpy as np
-
     from holdfast.storage.model import TableRecord
     from holdfast.tables.preparation import Preparation
 
@@ -115,8 +117,6 @@ def read_file(
     keep_written: bool = False,
 ) -> "DataTable":
     """Read a table, with a bar."""
-    from holdfast.tables.read import read_table
-
     with console.progress(f"reading {path}") as progress:
         return read_table(
             path, read.text, exact=exact, keep_written=keep_written,
@@ -216,7 +216,6 @@ class RawData:
 
     def take(self, numbers: Any) -> "RawData":
         """Keep some rows, of distances also these columns."""
-        import numpy as np
         from sklearn.utils import _safe_indexing
 
         if self.pairwise:
@@ -259,8 +258,6 @@ def _to_frame(table: Any, column: ColumnOptions) -> RawData:
     choice = find_names(table, column.choice())
     names = list(choose_candidates(table, choice))
     if table.source.lower().endswith(".npy"):
-        import numpy as np
-
         rows = np.column_stack([to_doubles(table.data.column(name)) for name in names])
         return RawData(rows, f"an array of {len(names):,} columns")
     data, ids = table.data.select(names), take_ids(table, choice.id)
@@ -275,7 +272,6 @@ def _to_frame(table: Any, column: ColumnOptions) -> RawData:
 
 
 def _to_texts(table: Any, name: str) -> RawData:
-    from holdfast.tables.errors import count, list_names, show_name
     from holdfast.tables.preparation import to_texts
 
     shown = {show_name(column): column for column in table.data.column_names}
@@ -295,8 +291,6 @@ def _to_texts(table: Any, name: str) -> RawData:
 
 def number_rows(n_rows: int) -> "NDArray[np.float64]":
     """Row numbers, by which rows are sampled that have no columns of numbers."""
-    import numpy as np
-
     return np.arange(n_rows, dtype=np.float64)[:, None]
 
 
@@ -304,8 +298,6 @@ def choose_rows(
     rows: "NDArray[np.float64]", most: int | None, seed: int, console: Console
 ) -> "NDArray[np.int64]":
     """Sample rows to measure, by their content; None for all. Returns their numbers."""
-    import numpy as np
-
     from holdfast._machine.hash import keyed_sample
 
     n_rows = rows.shape[0]
@@ -322,8 +314,6 @@ def show_preparation(
     n_rows: int | None = None,
 ) -> None:
     """Say what was done with the columns: in a line, and in a table if they are not all alike."""
-    from holdfast.tables.errors import count, list_columns, show_name
-
     rows = "" if n_rows is None else f"{count(n_rows, 'row')}, "
     names = [source.name for source in preparation.sources]
     scaled = "numbers divided by a robust standard deviation" if preparation.scale else "not scaled"
@@ -348,8 +338,6 @@ def check_method(method: str, metric: str = "euclidean") -> None:
 
 def check_counts(ks: tuple[int, ...], n_rows: int) -> None:
     """Refuse more clusters than there are rows."""
-    from holdfast.tables.errors import count
-
     if max(ks) > n_rows:
         raise InputError(
             f"--clusters asks for {max(ks):,} clusters of {count(n_rows, 'row')}; ask for at most "
@@ -361,8 +349,6 @@ def limit_counts(
     ks: tuple[int, ...], parts: "Iterable[Dataset]", console: Console
 ) -> tuple[int, ...]:
     """Ask for no more clusters than there are distinct rows, and say so."""
-    import numpy as np
-
     most, n_rows = max(ks), 0
     found: Any = None
     for part in parts:

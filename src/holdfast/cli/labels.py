@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from holdfast._machine.lazy import np, pa
 from holdfast._machine.work import Progress, ProgressOption
 from holdfast.cli.console import Console
 from holdfast.cli.inputs import (
@@ -28,10 +29,10 @@ from holdfast.cli.options import (
     parse_counts,
 )
 from holdfast.cli.parts import Parts, append_labels, show_parts
+from holdfast.tables.errors import count, show_name
+from holdfast.tables.write import build_label_table, write_table
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from holdfast.estimator import HierarchicalKMedian
@@ -57,10 +58,6 @@ def cut(
     model: ModelFile, clusters: Clusters, output: OutputOptions, display: DisplayOptions
 ) -> None:
     """Cut a fitted hierarchy into any number of clusters, without fitting again."""
-    import pyarrow as pa
-
-    from holdfast.tables.write import build_label_table
-
     ks = parse_counts(clusters)
     console = output.open("cut", display, (model,))
     fitted = load_model(model)
@@ -96,8 +93,6 @@ def predict(
     Columns are found by name, in any order (by position in files without names), and prepared as
     they were for the fit.
     """
-    from holdfast.tables.write import build_label_table
-
     asked = None if clusters is None else parse_counts(clusters)
     console = output.open("predict", display, (model, data))
     fitted = load_model(model)
@@ -146,8 +141,6 @@ def predict_cuts(
     progress: ProgressOption,
 ) -> "dict[int, NDArray[np.int32]]":
     """Label rows for each k, block by block."""
-    import numpy as np
-
     found = {k: np.empty(rows.shape[0], dtype=np.int32) for k in ks}
     what = f"labeling {rows.shape[0]:,} rows"
     with Progress(progress, len(ks) * rows.shape[0], "rows", what) as shown:
@@ -197,8 +190,6 @@ def describe_profile(dataset: "Dataset", labels: Any, k: int) -> dict[str, Any]:
     `dates` are columns whose means are seconds since 1970; `means` has a list over clusters for each
     column of numbers, `levels` the fractions of each level for each column of categories.
     """
-    import numpy as np
-
     from holdfast.estimator.explaining import columns_of
     from holdfast.hierarchy.explain import Fractions, Means, group_columns
 
@@ -235,8 +226,6 @@ def show_labels(
 
     `record` is what JSON holds besides files and rows; `others` are other files that were written.
     """
-    from holdfast.tables.write import write_table
-
     files = {"out": None if out == "-" else out, **others}
     if out != "-" or not console.display.json:
         write_table(out, table)
@@ -284,8 +273,6 @@ def _show_cuts(cuts: list[dict[str, Any]], console: Console) -> None:
 
 def _show_profile(profile: dict[str, Any], console: Console) -> None:
     """Print the means of each cluster, and its most frequent categories."""
-    from holdfast.tables.errors import count, show_name
-
     cells = {
         name: [_show_mean(mean, name in profile["dates"]) for mean in means]
         for name, means in profile["means"].items()
@@ -318,7 +305,6 @@ def _show_mean(mean: float, is_date: bool) -> str:
 
 def _most_frequent(levels: dict[str, list[float]], cluster: int) -> str:
     from holdfast.hierarchy.explain import rank_levels
-    from holdfast.tables.errors import show_name
 
     names, fractions = list(levels), [fraction[cluster] for fraction in levels.values()]
     first = rank_levels(names, fractions)[0]

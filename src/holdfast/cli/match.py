@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import holdfast
+from holdfast._machine.lazy import np, pa, pc
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import read_file
 from holdfast.cli.labels import show_labels
@@ -15,13 +17,10 @@ from holdfast.cli.options import (
     parse_names,
 )
 from holdfast.tables.errors import list_names
+from holdfast.tables.read import DataTable
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
-
-    from holdfast.tables.read import DataTable
 
 EXAMPLES = (
     "holdfast fit wine.csv -k 4 --seed 1 --quiet --out today.csv",
@@ -95,11 +94,6 @@ def _match_column(
     before: "DataTable", after: "DataTable", name: str, id: str | None, noise: str | None
 ) -> "tuple[pa.Array, dict[str, Any]]":
     """Rename one column; rows without a label keep none."""
-    import numpy as np
-    import pyarrow as pa
-
-    from holdfast import match_labels
-
     old_labels, old_present = _labels(before, name)
     new_labels, new_present = _labels(after, name)
     old_ids, new_ids = _ids(before, id), _ids(after, id)
@@ -118,7 +112,7 @@ def _match_column(
         except ValueError:
             raise InputError(f"--noise: the labels are numbers; got {noise!r}.") from None
     with input_errors():
-        found = match_labels(
+        found = holdfast.match_labels(
             old_labels[old_present],
             new_labels[new_present],
             reference_ids=old_ids[old_present],
@@ -140,8 +134,6 @@ def _check_common(
     new_ids: "NDArray[Any]",
 ) -> None:
     """Check that some row has a label in both tables."""
-    import numpy as np
-
     if np.isin(new_ids, old_ids).any():
         return
     if id is None:
@@ -158,10 +150,6 @@ def _check_common(
 
 def _labels(table: "DataTable", name: str) -> "tuple[NDArray[Any], NDArray[np.bool_]]":
     """Labels, and which rows have one."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = table.data.column(name).combine_chunks()
     present = pc.is_valid(column).to_numpy(zero_copy_only=False)
     if not present.any():
@@ -177,9 +165,6 @@ def _labels(table: "DataTable", name: str) -> "tuple[NDArray[Any], NDArray[np.bo
 
 
 def _ids(table: "DataTable", id: str | None) -> "NDArray[Any]":
-    import numpy as np
-    import pyarrow as pa
-
     if id is None:
         return np.arange(table.data.num_rows)
     column = table.data.column(id)
@@ -200,8 +185,6 @@ def _ids(table: "DataTable", id: str | None) -> "NDArray[Any]":
 def _summarise(
     old: "NDArray[Any]", new: "NDArray[Any]", old_ids: "NDArray[Any]", new_ids: "NDArray[Any]"
 ) -> dict[str, Any]:
-    import numpy as np
-
     _, rows_before, rows_after = np.intersect1d(
         old_ids, new_ids, assume_unique=True, return_indices=True
     )

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from holdfast.cli.console import Console, InputError
+from holdfast.tables.text import TextFormat
+from holdfast.tables.write import TABLE_ENDINGS, check_outputs
 
 if TYPE_CHECKING:
     from holdfast.tables.columns import ColumnChoice
     from holdfast.tables.preparation import Missing
-    from holdfast.tables.text import TextFormat
 
 COLUMNS = "Columns and rows"
 READING = "Reading text files"
@@ -148,8 +149,6 @@ class ReadOptions:
     @property
     def text(self) -> "TextFormat":
         """The same for `holdfast.tables`."""
-        from holdfast.tables.text import TextFormat
-
         return TextFormat(self.separator, self.decimal, self.encoding, not self.no_header)
 
 
@@ -274,8 +273,6 @@ class OutputOptions:
         others: "dict[str, tuple[str | None, tuple[str, ...]]] | None" = None,
     ) -> Console:
         """Refuse files that could not be written; return what the command prints to."""
-        from holdfast.tables.write import TABLE_ENDINGS, check_outputs
-
         outputs = {"--out": (self.out, TABLE_ENDINGS), **(others or {})}
         check_outputs(outputs, force=self.force, inputs=inputs)
         return Console(command, display, table_on_stdout=self.out == "-" and not display.json)

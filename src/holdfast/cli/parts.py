@@ -5,21 +5,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holdfast._machine.lazy import np, pa
 from holdfast._machine.work import Progress, ProgressOption
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import limit_counts, save_model, show_preparation, table_of
 from holdfast.cli.options import COLUMNS, OUTPUT, ColumnOptions, ReadOptions, option
 from holdfast.tables.errors import ignore
+from holdfast.tables.read import DataTable, find_kinds, read_parts
+from holdfast.tables.text import TextFormat
+from holdfast.tables.write import STREAM_ENDINGS, build_label_table, write_parts
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.hierarchy import Hierarchy
     from holdfast.tables.dataset import Dataset
     from holdfast.tables.preparation import Preparation
-    from holdfast.tables.read import DataTable
-    from holdfast.tables.text import TextFormat
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,6 @@ class Parts:
         cls, path: str, read: ReadOptions, out: str, console: Console, *, keep_written: bool
     ) -> "Parts":
         """Open a file; refuse what cannot be read or written in parts."""
-        from holdfast.tables.read import find_kinds
-        from holdfast.tables.write import STREAM_ENDINGS
-
         if path == "-":
             raise InputError("--chunked reads a file, not standard input.")
         if Path(out).suffix.lower() not in STREAM_ENDINGS:
@@ -89,8 +86,6 @@ class Parts:
 
     def read(self, **options: Any) -> "Iterator[DataTable]":
         """Read the file as it is."""
-        from holdfast.tables.read import read_parts
-
         return read_parts(self.path, self.text, exact=(self.id,), kinds=self.kinds, **options)
 
     def first(self) -> "DataTable":
@@ -126,8 +121,6 @@ class Parts:
         self, hierarchy: "Hierarchy", ks: tuple[int, ...], out: str, console: Console
     ) -> dict[str, int]:
         """Write labels as a stream; return the number of rows, and of those that have labels."""
-        from holdfast.tables.write import build_label_table, write_parts
-
         locators = {k: hierarchy.locator.first(k) for k in ks}
         counts = {"n_rows": 0, "n_used": 0}
 
@@ -174,8 +167,6 @@ def fit_parts(
     estimator: "HierarchicalKMedian", job: FitJob, ks: tuple[int, ...], console: Console
 ) -> None:
     """Fit a file in parts, and write labels as a stream."""
-    import numpy as np
-
     from holdfast.storage.model import TableRecord
 
     save, out, id, weights = job.save, job.out, job.column.id, job.weights

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import holdfast
+from holdfast._machine.lazy import np
 from holdfast.cli.console import Console, input_errors
 from holdfast.cli.inputs import check_method, read_dataset
 from holdfast.cli.options import (
@@ -24,6 +26,8 @@ from holdfast.cli.options import (
     parse_names,
 )
 from holdfast.clusterers import METHODS
+from holdfast.tables.errors import count, list_columns, show_name
+from holdfast.tables.write import check_outputs, write_file
 
 if TYPE_CHECKING:
     from holdfast.report import Report
@@ -67,8 +71,6 @@ def report(
     The page is one file that opens offline. Its verdict is printed; with --json, everything that is
     on the page.
     """
-    from holdfast.tables.write import check_outputs, write_file
-
     console = Console("report", display)
     check_seed(how.seed)
     check_method(method)
@@ -108,9 +110,6 @@ def _build(
     estimator_options: dict[str, Any],
     console: Console,
 ) -> "Report":
-    import numpy as np
-
-    from holdfast import HierarchicalKMedian
     from holdfast.estimator.explaining import columns_of
     from holdfast.report import build_report
 
@@ -125,7 +124,7 @@ def _build(
             names=columns_of(dataset.preparation),
             ids=ids,
             values=dataset.values,  # gaps are shown as gaps, whatever filled them
-            estimator=HierarchicalKMedian(**estimator_options),
+            estimator=holdfast.HierarchicalKMedian(**estimator_options),
             progress=progress,
             **options,
         )
@@ -148,8 +147,6 @@ def _show(page: dict[str, Any], out: str, console: Console) -> None:
 
 def _describe_preparation(dataset: "Dataset", notices: list[str]) -> list[str]:
     """Say what was done to the table, one sentence each."""
-    from holdfast.tables.errors import count, show_name
-
     names = [source.name for source in dataset.preparation.sources]
     listed = ", ".join(map(show_name, names[:_MOST_NAMES]))
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
@@ -162,8 +159,6 @@ def _describe_preparation(dataset: "Dataset", notices: list[str]) -> list[str]:
 
 def _describe_treatments(dataset: "Dataset") -> list[str]:
     """Put columns that are only scaled into one sentence, and others into one each."""
-    from holdfast.tables.errors import list_columns, show_name
-
     plain = [t for t in dataset.treatments if t.how.startswith("divided by ") and ";" not in t.how]
     found = [
         f"{show_name(t.name)}: {t.kind}; {t.how}."

@@ -3,25 +3,21 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from holdfast._machine.lazy import np, pa, parquet
 from holdfast.tables.errors import MissingFile, TableError, describe_reason, list_names
 from holdfast.tables.text import choose_names
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def read_binary(kind: str, file: Any, source: str) -> "pa.Table":
     """Read a whole file."""
     if kind == "npy":
-        return _to_table(_load_array(lambda: _numpy().load(file, allow_pickle=False), source))
+        return _to_table(_load_array(lambda: np.load(file, allow_pickle=False), source))
     if kind == "parquet":
-        import pyarrow.parquet as pq
-
-        check_names(pq.read_schema(file).empty_table(), source)
+        check_names(parquet.read_schema(file).empty_table(), source)
         file.seek(0)
-        return pq.read_table(file)
+        return parquet.read_table(file)
     found = _open_arrow(file).read_all()
     found.validate(full=True)  # Arrow trusts the offsets in a file unless it is asked
     return found
@@ -38,11 +34,9 @@ def stream_binary(
 def _stream_parquet(
     file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
 ) -> Iterator[tuple[Any, float]]:
-    import pyarrow.parquet as pq
-
     # Not by pyarrow.dataset, which decodes whole row groups, and these may be as large as the file;
     # pre_buffer would do the same.
-    with pq.ParquetFile(file, pre_buffer=False) as opened:
+    with parquet.ParquetFile(file, pre_buffer=False) as opened:
         chosen = _choose_distinct(opened.schema_arrow, source, columns)
         done, total = 0, max(opened.metadata.num_rows, 1)
         for batch in opened.iter_batches(part_rows, columns=chosen, use_threads=False):
@@ -76,7 +70,7 @@ def _stream_arrow(
 def _stream_array(
     file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
 ) -> Iterator[tuple[Any, float]]:
-    array = _load_array(lambda: _numpy().load(source, mmap_mode="r", allow_pickle=False), source)
+    array = _load_array(lambda: np.load(source, mmap_mode="r", allow_pickle=False), source)
     for start in range(0, max(array.shape[0], 1), part_rows):
         part = _to_table(array[start : start + part_rows])
         chosen = part.select(choose_names(source, columns, part.column_names))
@@ -86,19 +80,11 @@ def _stream_array(
 
 def _open_arrow(file: Any) -> Any:
     """Open an Arrow file, or else a stream."""
-    import pyarrow as pa
-
     try:
         return pa.ipc.open_file(file)
     except pa.ArrowInvalid:
         file.seek(0)
         return pa.ipc.open_stream(file)
-
-
-def _numpy() -> Any:
-    import numpy as np
-
-    return np
 
 
 def _load_array(load: Callable[[], Any], source: str) -> Any:
@@ -119,9 +105,6 @@ def _load_array(load: Callable[[], Any], source: str) -> Any:
 
 
 def _to_table(array: Any) -> "pa.Table":
-    import numpy as np
-    import pyarrow as pa
-
     if array.dtype.kind == "f":
         array = array.astype(np.float64, copy=False)
     names = [f"column_{j}" for j in range(array.shape[1])]
@@ -133,7 +116,6 @@ def read_sparse(path: str) -> Any:
     import zipfile
     import zlib
 
-    import numpy as np
     from scipy.sparse import csr_array, load_npz
 
     try:

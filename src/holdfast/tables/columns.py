@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.lazy import pa, pc
 from holdfast.tables.errors import (
     TableError,
     count,
@@ -17,10 +18,6 @@ from holdfast.tables.errors import (
 )
 from holdfast.tables.preparation import find_kind, to_doubles
 from holdfast.tables.read import DataTable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _EXACT_INTEGERS = 1 << 53
 _CURRENCY = r"(?:[$€£¥₹%]|USD|EUR|GBP|CHF|JPY)"
@@ -107,8 +104,6 @@ def describe_text(column: "pa.ChunkedArray") -> str:
     if signed and len(signed) > half:
         return f"looks like numbers, but has signs, such as {signed[0][:30]!r}: remove the signs"
     if sum(re.fullmatch(_NUMBER, v) is not None for v in sample) > half:
-        import pyarrow.compute as pc
-
         numbers = pc.fill_null(pc.match_substring_regex(column, f"^{_NUMBER}$"), True)
         at = pc.index(numbers, False).as_py()
         if at < 0:
@@ -119,15 +114,11 @@ def describe_text(column: "pa.ChunkedArray") -> str:
 
 def find_rounded(table: DataTable, names: tuple[str, ...]) -> list[str]:
     """Columns of integers that doubles do not hold exactly."""
-    import pyarrow as pa
-
     found = ((name, table.data.column(name)) for name in names)
     return [name for name, c in found if pa.types.is_integer(c.type) and _beyond_doubles(c)]
 
 
 def _beyond_doubles(column: "pa.ChunkedArray") -> bool:
-    import pyarrow.compute as pc
-
     ends = pc.min_max(column).as_py()
     return ends["max"] is not None and (
         ends["max"] > _EXACT_INTEGERS or ends["min"] < -_EXACT_INTEGERS
@@ -139,9 +130,6 @@ def take_ids(table: DataTable, name: str | None) -> "pa.ChunkedArray | None":
 
     Ids of text files are text, as they are written; integers are those of other files.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if name is None:
         return None
     if name not in table.data.column_names:

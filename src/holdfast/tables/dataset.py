@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.lazy import pa
 from holdfast.tables.columns import (
     ColumnChoice,
     DistinctIds,
@@ -37,10 +38,6 @@ from holdfast.tables.preparation import (
 )
 from holdfast.tables.read import DataTable
 from holdfast.tables.summary import Treatment, count_columns, settle
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _AT_FIT = "Leave those rows out with `drop_missing`, or fill the gaps with `impute='median'`."
 IN_PYTHON = 'Fill the gaps with missing="indicate" or missing="median", or leave those rows out.'

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
+from holdfast._machine.lazy import pa
+
 Notify = Callable[[str], None]
 """Is told what was left out, filled or rounded."""
 
@@ -90,8 +92,6 @@ def explain_reading(source: str) -> Iterator[None]:
     """Rephrase what the readers complain about."""
     import tokenize
     import zlib
-
-    import pyarrow as pa
 
     try:
         yield

@@ -3,18 +3,15 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.hash import log_each
+from holdfast._machine.lazy import pa, pc
 from holdfast.tables.errors import TableError, count, show_name
 from holdfast.tables.read import DataTable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 Missing = Literal["error", "drop", "median", "indicate"]
 """What happens to missing values."""
@@ -194,8 +191,6 @@ def _numbers(record: Mapping[str, Any], name: str, count: int) -> tuple[float, .
 
 def find_kind(column: "pa.ChunkedArray") -> str:
     """Say what a column holds by its type: a kind, "text", "empty", or "" for nothing known."""
-    import pyarrow as pa
-
     kind = column.type
     if pa.types.is_dictionary(kind):
         return "ordered" if kind.ordered else "category"
@@ -214,8 +209,6 @@ def find_kind(column: "pa.ChunkedArray") -> str:
 
 def to_doubles(column: "pa.ChunkedArray") -> Rows:
     """Numbers, true and false as 1 and 0, dates and times as seconds; NaN where missing."""
-    import pyarrow as pa
-
     kind = column.type
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
@@ -226,9 +219,6 @@ def to_doubles(column: "pa.ChunkedArray") -> Rows:
 
 
 def _to_seconds(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = column.type
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         column, per_second = column.cast(pa.timestamp("us", getattr(kind, "tz", None))), 1e6
@@ -241,8 +231,6 @@ def _to_seconds(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
 
 def to_texts(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     """Rows as text, null where missing."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):  # a cast does not know all types of text
         parts = [part.dictionary.cast(pa.string()).take(part.indices) for part in column.chunks]
         return pa.chunked_array(parts, pa.string())
@@ -288,8 +276,6 @@ def _encode_column(table: DataTable, source: Input, out: Rows) -> None:
 
 
 def _parse_dates(column: "pa.ChunkedArray", name: str, table: DataTable) -> "pa.ChunkedArray":
-    import pyarrow as pa
-
     for zone in (None, "UTC"):
         try:
             return column.cast(pa.timestamp("us", zone))
@@ -323,9 +309,6 @@ def _encode_levels(column: "pa.ChunkedArray", source: Input, out: Rows) -> None:
 
 def _codes(column: "pa.ChunkedArray", levels: tuple[str, ...]) -> NDArray[np.int64]:
     """Positions of values among the levels; -1 for other values and gaps."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if find_kind(column) == "empty":
         return np.full(len(column), -1, dtype=np.int64)
     found = pc.index_in(to_texts(column), value_set=pa.array(levels, pa.string()))

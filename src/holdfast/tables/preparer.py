@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from holdfast._machine.lazy import pa
 from holdfast.tables.columns import (
     ColumnChoice,
     DistinctIds,
@@ -248,8 +249,6 @@ def to_table(X: Any) -> DataTable:
 
 
 def _to_column(column: Any, name: str) -> Any:
-    import pyarrow as pa
-
     if isinstance(column.dtype, np.dtype) and not column.dtype.isnative:
         column = column.astype(column.dtype.newbyteorder("="))
     try:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from holdfast._machine.files import read_pipe
+from holdfast._machine.lazy import pa
 from holdfast._machine.work import Progress, ProgressOption
 from holdfast.tables.binary import check_names, read_binary, stream_binary
 from holdfast.tables.errors import (
@@ -31,10 +32,6 @@ from holdfast.tables.text import (
     settle_format,
     stream_text,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 PART_ROWS = 1 << 20
 """Rows that are read and worked on at a time; never changes a result."""
@@ -214,8 +211,6 @@ def _load(file: Any, size: int, shown: Progress) -> "pa.BufferReader":
     Arrow's threads may hold what they read from for longer than the reading takes. If that belongs
     to Python and the program ends meanwhile, the process aborts.
     """
-    import pyarrow as pa
-
     memory = pa.allocate_buffer(size)
     view, done = memoryview(memory), 0
     while found := file.readinto(view[done : done + _STEP]):
@@ -227,8 +222,6 @@ def _load(file: Any, size: int, shown: Progress) -> "pa.BufferReader":
 
 def _decompress(file: Any) -> "pa.BufferReader":
     """Read the rest of a compressed file into memory that belongs to Arrow."""
-    import pyarrow as pa
-
     plain = pa.BufferOutputStream()
     while found := file.read(_STEP):
         plain.write(found)
@@ -302,8 +295,6 @@ def _stream(
     notify: Notify,
 ) -> "Iterator[tuple[str, pa.Table, str, float]]":
     """Parts of a file, and the fraction of the file that is read after each."""
-    import pyarrow as pa
-
     batches: Iterator[tuple[Any, float]]
     decimal = "."
     if kind in _TEXT:

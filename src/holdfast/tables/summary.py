@@ -7,20 +7,17 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.hash import combine_arrays
+from holdfast._machine.lazy import pa
 from holdfast.tables.columns import ColumnChoice, describe_text
 from holdfast.tables.errors import TableError, count, show_name, show_number
 from holdfast.tables.preparation import Input, Missing, Preparation, encode, find_kind, to_texts
 from holdfast.tables.read import DataTable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 MISMATCH = math.sqrt(2.0)
 """Distance of two rows that differ in one category only, in deviations of a number column."""

@@ -6,13 +6,10 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from holdfast._machine.lazy import arrow_csv, pa, pc
 from holdfast.tables.errors import Notify, TableError, TextError, ignore, list_columns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _BLOCK_BYTES = 1 << 24  # of a file that is read in parts
 _SMALL_BLOCK = 1 << 20  # of one that is read at once, by several threads
@@ -86,8 +83,6 @@ def _find_decimal(lines: list[str], separator: str) -> str:
 
 def read_text(file: Any, source: str, text: TextFormat) -> "pa.Table":
     """Read a whole text file of a settled format; every value stays as it is written."""
-    from pyarrow import csv as arrow_csv
-
     block, names, raw = _read_names(file, source, text)
 
     def read(use_threads: bool, block_size: int) -> "pa.Table":
@@ -121,8 +116,6 @@ def stream_text(
     file: Any, source: str, text: TextFormat, columns: tuple[str, ...] | None
 ) -> "Iterator[pa.RecordBatch]":
     """Read a text file of a settled format in parts; every value stays as it is written."""
-    from pyarrow import csv as arrow_csv
-
     block, names, raw = _read_names(file, source, text)
     chosen, included = names, None
     if len(set(names)) == len(names):  # otherwise, whoever reads the parts will tell
@@ -188,9 +181,6 @@ def _options(
     text: TextFormat, names: list[str], included: list[str] | None = None
 ) -> tuple[Any, Any]:
     """Parse by the format, and leave the named columns as text."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
     assert text.separator is not None
     parse = arrow_csv.ParseOptions(delimiter=text.separator, newlines_in_values=True)
     convert = arrow_csv.ConvertOptions(
@@ -203,8 +193,6 @@ def _options(
 
 def _check_quotes(table: Any, source: str) -> None:
     """Refuse a value that swallowed the rest of the file because its quote is never closed."""
-    import pyarrow as pa
-
     for j in range(table.num_columns if table.num_rows else 0):
         column = table.column(j)
         if pa.types.is_string(column.type):
@@ -282,8 +270,6 @@ class GuessedTypes:
 
     def _is_grouped(self, name: str, values: Any) -> bool:
         """Whether all values are numbers with or without grouped digits; note what shows it."""
-        import pyarrow.compute as pc
-
         group, point = (r",", r"\.") if self.decimal == "." else (r"\.", ",")
         plain = rf"^[-+]?(\d+|\d{{1,3}}({group}\d{{3}})+)({point}\d+)?$"
         shown = rf"\d{group}\d{{3}}({group}|{point})"
@@ -298,8 +284,6 @@ def convert_text(
     table: "pa.Table", kinds: dict[str, str], decimal: str, exact: tuple[str, ...] = ()
 ) -> "pa.Table":
     """Convert columns of text to what they hold; `exact` ones stay as they are written."""
-    import pyarrow as pa
-
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         kind = kinds.get(name, "empty")
@@ -316,9 +300,6 @@ def convert_text(
 
 
 def _mark_missing(column: Any, trim: bool = True) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     trimmed = pc.utf8_trim_whitespace(column)
     missing = pc.is_in(trimmed, value_set=pa.array(NULL_WORDS))
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed if trim else column)
@@ -326,9 +307,6 @@ def _mark_missing(column: Any, trim: bool = True) -> Any:
 
 def _cast(values: Any, kind: str, decimal: str) -> Any:
     """Convert text; None where a value does not fit."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     types = {
         "integer": pa.int64(),
         "date": pa.date32(),
@@ -354,8 +332,5 @@ def _cast(values: Any, kind: str, decimal: str) -> Any:
 
 
 def _all_booleans(values: Any) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     known = pc.is_in(values, value_set=pa.array([*_BOOLEANS, None], pa.string()))
     return bool(pc.all(known).as_py()) and values.null_count < len(values)

@@ -9,15 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from holdfast._machine.files import write_whole
+from holdfast._machine.lazy import arrow_csv, np, pa, parquet, pc
 from holdfast.tables.errors import TableError, WriteError, describe_reason, list_names
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from numpy.typing import NDArray
 
 STREAM_ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
 """What files of tables are called."""
@@ -82,9 +79,9 @@ def _check_output(option: str, path: str, force: bool) -> None:
 def build_label_table(
     id_name: str | None,
     ids: "pa.ChunkedArray | pa.Array | None",
-    used: NDArray[np.bool_],
-    labels: Mapping[int, NDArray[np.integer[Any]]],
-    center_indices: NDArray[np.int64] | None = None,
+    used: "NDArray[np.bool_]",
+    labels: "Mapping[int, NDArray[np.integer[Any]]]",
+    center_indices: "NDArray[np.int64] | None" = None,
     first_row: int = 0,
 ) -> "pa.Table":
     """Put ids, one column of labels for each k, and the mark of centers side by side.
@@ -92,8 +89,6 @@ def build_label_table(
     Without ids, rows are numbered from `first_row` on. Labels and `center_indices` are those of the used
     rows; without the latter, the mark is left out.
     """
-    import pyarrow as pa
-
     name = id_name or "row"
     numbers = first_row + np.arange(used.size)
     columns: dict[str, Any] = {name: pa.array(numbers) if ids is None else ids}
@@ -163,15 +158,12 @@ class _explain:
 
 
 def _write_binary(ending: str, file: IO[bytes], tables: "Iterable[pa.Table]") -> None:
-    import pyarrow as pa
-    import pyarrow.parquet
-
     writer: Any = None
     try:
         for table in tables:
             if writer is None:
-                parquet = ending in (".parquet", ".pq")
-                open_writer = pa.parquet.ParquetWriter if parquet else pa.ipc.new_file
+                columnar = ending in (".parquet", ".pq")
+                open_writer = parquet.ParquetWriter if columnar else pa.ipc.new_file
                 writer = open_writer(file, table.schema)
             writer.write_table(table)
     finally:
@@ -181,8 +173,6 @@ def _write_binary(ending: str, file: IO[bytes], tables: "Iterable[pa.Table]") ->
 
 def _write_text(file: IO[bytes], tables: "Iterable[pa.Table]", separator: str) -> None:
     """Write CSV in which text has quotes only where it needs them; Arrow would quote all of it."""
-    from pyarrow import csv as arrow_csv
-
     buffer = io.BytesIO()
     for number, block in enumerate(_in_blocks(tables)):
         if number == 0:
@@ -209,9 +199,6 @@ def _in_blocks(tables: "Iterable[pa.Table]") -> "Iterator[pa.Table]":
 
 
 def _needs_quotes(table: "pa.Table", separator: str) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     special = f'["\\r\\n{separator}]'
     return any(
         pc.any(pc.match_substring_regex(column, special)).as_py()
@@ -220,7 +207,7 @@ def _needs_quotes(table: "pa.Table", separator: str) -> bool:
     )
 
 
-def _label_columns(table: "pa.Table") -> NDArray[Any]:
+def _label_columns(table: "pa.Table") -> "NDArray[Any]":
     """Label columns only: an array has neither names nor text."""
     names = [name for name in table.column_names if name.startswith("cluster_")]
     gaps = [name for name in names if table.column(name).null_count]
