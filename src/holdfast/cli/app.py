@@ -159,8 +159,9 @@ def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name in groups:
-            inside = get_type_hints(groups[name], include_extras=True)
-            parameters += [_declare(f.name, inside[f.name], f) for f in fields(groups[name])]
+            group = groups[name]
+            inside = get_type_hints(group, include_extras=True)
+            parameters += [_declare(f.name, inside[f.name], f, group) for f in fields(group)]
         else:
             parameters.append(_declare(name, hints[name], parameter.default))
 
@@ -176,11 +177,12 @@ def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-def _declare(name: str, hint: Any, default: Any) -> inspect.Parameter:
+def _declare(name: str, hint: Any, default: Any, group: Any = None) -> inspect.Parameter:
     """Turn a field, or a parameter and its default, into a parameter as Typer reads it."""
     if isinstance(default, Field):
-        declared = default.metadata.get("option")
-        hint = hint if declared is None else Annotated[hint, declared]
+        if declared := default.metadata.get("option"):
+            declared.rich_help_panel = declared.rich_help_panel or getattr(group, "panel", None)
+            hint = Annotated[hint, declared]
         default = inspect.Parameter.empty if default.default is MISSING else default.default
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=hint)

@@ -44,10 +44,10 @@ def explain(
     model: ModelFile,
     display: DisplayOptions,
     clusters: str | None = option(
-        None, "--clusters -k K", "Number of clusters; by default that of the fit."
+        "--clusters -k K", "Number of clusters; by default that of the fit."
     ),
-    row: str | None = option(None, "--row ID", "Explain this row: its id, or its number from 0."),
-    splits: bool = option(False, "--splits", "Also describe the splits that led to the clusters."),
+    row: str | None = option("--row ID", "Explain this row: its id, or its number from 0."),
+    splits: bool = option("--splits", "Also describe the splits that led to the clusters.", False),
 ) -> None:
     """Describe clusters by short rules, or say why one row is in its cluster.
 
@@ -114,21 +114,19 @@ def _show_row(console: Console, fitted: Any, row: str, k: int) -> None:
 def lineage(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Lineage from follow --lineage.")],
     display: DisplayOptions,
-    of: str | None = option(None, "--of ID", "Show where this row was, release by release."),
-    cluster: int | None = option(None, "--cluster NAME", "Show the history of this cluster."),
+    of: str | None = option("--of ID", "Show where this row was, release by release."),
+    cluster: int | None = option("--cluster NAME", "Show the history of this cluster."),
     since: str | None = option(
-        None, "--since RELEASE", "List the rows that moved in this release and later."
+        "--since RELEASE", "List the rows that moved in this release and later."
     ),
-    level: int | None = option(None, "--level K", "Show only this number of clusters."),
+    level: int | None = option("--level K", "Show only this number of clusters."),
     fresh: bool = option(
-        False, "--fresh", "Fit the rows of each release again, and show what that costs and moves."
+        "--fresh", "Fit the rows of each release again, and show what that costs and moves.", False
     ),
-    out: str | None = option(None, "--out -o FILE.html", "Write a page."),
-    plot: str | None = option(None, "--plot FILE", "Draw the releases: .png, .svg or .pdf."),
-    no_rows: bool = option(False, "--no-rows", "Leave ids and values out of the page."),
-    title: str | None = option(
-        None, "--title", "Title of the page; by default the name of the lineage."
-    ),
+    out: str | None = option("--out -o FILE.html", "Write a page."),
+    plot: str | None = option("--plot FILE", "Draw the releases: .png, .svg or .pdf."),
+    no_rows: bool = option("--no-rows", "Leave ids and values out of the page.", False),
+    title: str | None = option("--title", "Title of the page; by default the name of the lineage."),
     force: Force = False,
 ) -> None:
     """Show the releases of a lineage: what changed, who moved, what became of clusters.

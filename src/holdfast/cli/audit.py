@@ -67,56 +67,54 @@ class AuditOptions:
     """What is measured for every method."""
 
     methods: str = option(
-        "",
         "--methods M,M,...",
         f"Some of {', '.join(METHODS)}; by default the first eight that suit the data, without CLNSS.",
+        "",
     )
     clusterer: str | None = option(
-        None,
         "--clusterer FILE.py:NAME",
         "Measure this clusterer, Pipeline or function (X, k, seed) on the table as it is read, not "
         "prepared. MODULE:NAME works too. The code of the file is executed.",
     )
     text: str | None = option(
-        None, "--text COLUMN", "Pass the texts of this column to --clusterer, as a list."
+        "--text COLUMN", "Pass the texts of this column to --clusterer, as a list."
     )
     clusters: str | None = option(
-        None, CLUSTERS[0], f"{CLUSTERS[1]} By default 8, or what --clusterer chooses."
+        CLUSTERS[0], f"{CLUSTERS[1]} By default 8, or what --clusterer chooses."
     )
-    delete: str = option("1,1%,5%", *DELETE)
+    delete: str = option(*DELETE, default="1,1%,5%")
     measure: str = option(
-        "moved_fraction",
         "--measure",
         "moved_fraction (of the remaining rows), moved (rows, including the removed ones) "
         "or symmetric_difference (the paper's).",
+        "moved_fraction",
     )
     sample: int | None = option(
-        None, "--sample N", "Measure on a sample of N rows; by default 1,000.", min=2
+        "--sample N", "Measure on a sample of N rows; by default 1,000.", min=2
     )
     full: Full = False
     hold_preparation: bool = option(
-        False,
         "--hold-preparation",
         "Prepare the whole table once. By default, the table is prepared again without the removed "
         "rows: scales, categories and the values that fill gaps.",
+        False,
     )
     by_stage: bool = option(
-        False,
         "--by-stage",
         "Also measure with the preparation held, or with the steps of a Pipeline held, to show what "
         "each adds.",
+        False,
     )
     metric: str = option(
-        "euclidean",
         "--metric",
         "euclidean, or precomputed: the table holds the distances between its rows.",
+        "euclidean",
     )
     checkpoint: str | None = option(
-        None,
         "--checkpoint FOLDER",
         "Keep measurements in this folder, so that the same command can resume.",
     )
-    out: str | None = option(None, "--out -o FILE", "Also write the table to this file.")
+    out: str | None = option("--out -o FILE", "Also write the table to this file.")
     force: Force = False
 
     @property

@@ -53,9 +53,9 @@ def update(
     model: ModelFile,
     read: ReadOptions,
     display: DisplayOptions,
-    add: str | None = option(None, "--add DATA", "Table of rows to add."),
-    remove: str | None = option(None, "--remove DATA", "Table of rows to remove."),
-    to: str | None = option(None, "--to FILE", "File to write; by default MODEL is replaced."),
+    add: str | None = option("--add DATA", "Table of rows to add."),
+    remove: str | None = option("--remove DATA", "Table of rows to remove."),
+    to: str | None = option("--to FILE", "File to write; by default MODEL is replaced."),
     force: Force = False,
 ) -> None:
     """Add rows to a model and remove rows from it. The result equals a fit on the remaining rows.
@@ -154,7 +154,6 @@ def diff(
     after: Annotated[str, typer.Argument(metavar="MODEL_B", help="Model file after.")],
     display: DisplayOptions,
     clusters: str | None = option(
-        None,
         "--clusters -k K,K,...",
         "Numbers of clusters; by default those that both models were fitted for.",
     ),

@@ -37,19 +37,17 @@ def tune(
     column: ColumnOptions,
     how: MeasureOptions,
     display: DisplayOptions,
-    clusters: int = option(8, "--clusters -k", "Number of clusters.", min=1),
+    clusters: int = option("--clusters -k", "Number of clusters.", 8, min=1),
     target_moved: str | None = option(
-        None,
         "--target-moved FRACTION",
         "Find the cheapest epsilon at which at most this fraction of the remaining rows "
         "changes cluster.",
     ),
     max_cost_ratio: float | None = option(
-        None,
         "--max-cost-ratio",
         "Find the most stable epsilon that costs at most this many times as much as epsilon 0.",
     ),
-    delete: str = option("5%", "--delete N|N%", "How many rows to remove: a number or a fraction."),
+    delete: str = option("--delete N|N%", "How many rows to remove: a number or a fraction.", "5%"),
     method: MethodOption = "means",
 ) -> None:
     """Find the epsilon that meets a target, and show the whole curve.
@@ -131,16 +129,14 @@ def _show(search: "EpsilonSearch", k: int, delete: str, method: str, console: Co
 
 def reproduce(
     display: DisplayOptions,
-    quick: bool = option(False, "--quick", "Run fewer trials, for a first look."),
-    panels: str | None = option(
-        None, "--panels A,B,...", "Run only these figures; by default all."
-    ),
-    data_dir: str | None = option(None, "--data-dir FOLDER", "Folder with the data sets."),
-    raw: bool = option(False, "--raw", "Keep all dimensions of the data sets."),
-    seed: int = option(2025, "--seed", "Random seed; the default gives the committed results."),
+    quick: bool = option("--quick", "Run fewer trials, for a first look.", False),
+    panels: str | None = option("--panels A,B,...", "Run only these figures; by default all."),
+    data_dir: str | None = option("--data-dir FOLDER", "Folder with the data sets."),
+    raw: bool = option("--raw", "Keep all dimensions of the data sets.", False),
+    seed: int = option("--seed", "Random seed; the default gives the committed results.", 2025),
     jobs: Jobs = -1,
-    out: str = option("results", "--out -o FOLDER", "Folder for all results."),
-    profile: str | None = option(None, "--profile", "For tests.", hidden=True),
+    out: str = option("--out -o FOLDER", "Folder for all results.", "results"),
+    profile: str | None = option("--profile", "For tests.", hidden=True),
 ) -> None:
     """Run the experiments of the paper and judge each of its claims.
 

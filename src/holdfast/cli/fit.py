@@ -53,13 +53,12 @@ EXAMPLES = (
 class FitOptions:
     """What decides a hierarchy besides the rows; None is the default, or with --like the model's."""
 
-    clusters: str | None = option(None, *CLUSTERS, show_default="8")
-    method: str | None = option(None, *METHOD, show_default="means")
-    metric: str | None = option(None, *METRIC, show_default="euclidean")
-    epsilon: str | None = option(None, *EPSILON, show_default="auto")
-    seed: int | None = option(None, *SEED, show_default="0")
+    clusters: str | None = option(*CLUSTERS, show_default="8")
+    method: str | None = option(*METHOD, show_default="means")
+    metric: str | None = option(*METRIC, show_default="euclidean")
+    epsilon: str | None = option(*EPSILON, show_default="auto")
+    seed: int | None = option(*SEED, show_default="0")
     max_centers: str | None = option(
-        None,
         "--max-centers N|all",
         "Largest number of clusters that the model can be cut into; by default 256, or one per row "
         "with --method tree.",
@@ -106,10 +105,10 @@ def fit(
     weights: Weights = None,
     chunked: Chunked = False,
     polish: bool = option(
-        False,
         "--polish",
         "Let the clusters of all K settle together. They cost less, and fewer rows move when the model "
         "is followed. The model then ends at the largest K.",
+        False,
     ),
 ) -> None:
     """Cluster a table. Each row gets one label for each number of clusters.

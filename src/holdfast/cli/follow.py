@@ -53,45 +53,41 @@ class FollowOptions:
     """How much may move."""
 
     levels: str | None = option(
-        None, "--levels K,K,...", "Numbers of clusters to follow; by default those of the model."
+        "--levels K,K,...", "Numbers of clusters to follow; by default those of the model."
     )
     price: float = option(
-        0.25,
         "--price",
         "Price of a move. With 0.25, moving 4% of the rows must lower the cost by more than 1%.",
+        0.25,
     )
     budget: str | None = option(
-        None,
         "--budget F%",
         "At most this fraction of the remaining rows may change cluster. Exit code 3 if more would.",
     )
     tolerance: str | None = option(
-        None,
         "--tolerance F%",
         "Move more where the cost exceeds that of a new fit by more than this fraction.",
     )
-    dry_run: bool = option(False, "--dry-run", "Only show what would move; write nothing.")
+    dry_run: bool = option("--dry-run", "Only show what would move; write nothing.", False)
 
 
 @dataclass(frozen=True)
 class KeepOptions:
     """What is written besides labels."""
 
+    panel = OUTPUT
     to: str | None = option(
-        None, "--model FILE", "Save today's model. With --force, it may be MODEL itself.", OUTPUT
+        "--model FILE", "Save today's model. With --force, it may be MODEL itself."
     )
     lineage: str | None = option(
-        None,
         "--lineage FOLDER",
         "Append today's model to this lineage; if there is none, start it with MODEL.",
-        OUTPUT,
     )
-    label: str | None = option(None, "--label", "Name of the release; by default the date.", OUTPUT)
+    label: str | None = option("--label", "Name of the release; by default the date.")
     staleness: bool = option(
-        False,
         "--staleness",
         "Also fit again, and record in the lineage how far the model is from that fit.",
-        OUTPUT,
+        False,
     )
 
 
@@ -111,7 +107,7 @@ def follow(
     keep: KeepOptions,
     output: OutputOptions,
     display: DisplayOptions,
-    id: str | None = option(None, "--id COLUMN", ID),
+    id: str | None = option("--id COLUMN", ID),
     weights: Weights = None,
 ) -> None:
     """Cluster today's table and keep yesterday's clusters.

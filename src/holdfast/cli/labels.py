@@ -82,9 +82,9 @@ def predict(
     output: OutputOptions,
     display: DisplayOptions,
     clusters: str | None = option(
-        None, "--clusters -k K,K,...", "Numbers of clusters; by default those of the fit."
+        "--clusters -k K,K,...", "Numbers of clusters; by default those of the fit."
     ),
-    id: str | None = option(None, "--id COLUMN", ID),
+    id: str | None = option("--id COLUMN", ID),
     append: Append = False,
     chunked: Chunked = False,
 ) -> None:

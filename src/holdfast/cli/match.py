@@ -37,16 +37,12 @@ def match(
     output: OutputOptions,
     display: DisplayOptions,
     id: str | None = option(
-        None,
-        "--id COLUMN",
-        "Column that identifies rows in both tables; by default their position.",
+        "--id COLUMN", "Column that identifies rows in both tables; by default their position."
     ),
     columns: str | None = option(
-        None,
-        "--columns A,B,...",
-        "Columns of labels; by default all cluster_... columns of both tables.",
+        "--columns A,B,...", "Columns of labels; by default all cluster_... columns of both tables."
     ),
-    noise: str | None = option(None, "--noise LABEL", "Label that means no cluster, such as -1."),
+    noise: str | None = option("--noise LABEL", "Label that means no cluster, such as -1."),
 ) -> None:
     """Rename the clusters of NEW so that they keep the names they had in OLD.
 

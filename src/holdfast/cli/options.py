@@ -29,7 +29,9 @@ def declare(names: str, help: str, panel: str | None = None, **more: Any) -> Any
     return typer.Option(*flags, metavar=value, help=help, rich_help_panel=panel, **more)
 
 
-def option(default: Any, names: str, help: str, panel: str | None = None, **more: Any) -> Any:
+def option(
+    names: str, help: str, default: Any = None, panel: str | None = None, **more: Any
+) -> Any:
     """Declare an option with its default, of a command or of a group of options."""
     return field(default=default, metadata={"option": declare(names, help, panel, **more)})
 
@@ -101,8 +103,8 @@ Full = Annotated[bool, declare("--full", "Measure on all rows instead of a sampl
 class MeasureOptions:
     """How carefully stability is measured."""
 
-    trials: int = option(30, "--trials", "Perturbed tables for each figure.", min=1)
-    repeats: int = option(5, "--repeats", "Seeds for each random method.", min=1)
+    trials: int = option("--trials", "Perturbed tables for each figure.", 30, min=1)
+    repeats: int = option("--repeats", "Seeds for each random method.", 5, min=1)
     seed: Seed = 0
     jobs: Jobs = -1
 
@@ -111,8 +113,8 @@ class MeasureOptions:
 class ReportMeasureOptions(MeasureOptions):
     """How carefully stability is measured for a page: `build_report` has the same defaults."""
 
-    trials: int = option(15, "--trials", "Perturbed tables for each figure.", min=2)
-    repeats: int = option(4, "--repeats", "Seeds for each random method.", min=1)
+    trials: int = option("--trials", "Perturbed tables for each figure.", 15, min=2)
+    repeats: int = option("--repeats", "Seeds for each random method.", 4, min=1)
     full: Full = False
 
     @property
@@ -126,24 +128,18 @@ class ReportMeasureOptions(MeasureOptions):
 class ReadOptions:
     """How text files are read."""
 
+    panel = READING
     separator: str | None = option(
-        None,
         "--separator CHAR",
         "Character between columns. By default it is found in the first line; a tab for .tsv files.",
-        READING,
     )
     decimal: str | None = option(
-        None,
         "--decimal CHAR",
         "Decimal mark. By default a point, or a comma if the first lines show one.",
-        READING,
     )
-    encoding: str = option("utf-8", "--encoding", "Such as latin-1 or utf-16.", READING)
+    encoding: str = option("--encoding", "Such as latin-1 or utf-16.", "utf-8")
     no_header: bool = option(
-        False,
-        "--no-header",
-        "The first line is a row. Columns are named column_0, column_1, ...",
-        READING,
+        "--no-header", "The first line is a row. Columns are named column_0, column_1, ...", False
     )
 
     @property
@@ -156,60 +152,39 @@ class ReadOptions:
 class ColumnOptions:
     """Which columns and rows take part, and how they are prepared."""
 
-    columns: str | None = option(None, "--columns A,B,...", "Use only these columns.", COLUMNS)
-    drop: str | None = option(
-        None, "--ignore --drop A,B,...", "Use all usable columns except these.", COLUMNS
-    )
+    panel = COLUMNS
+    columns: str | None = option("--columns A,B,...", "Use only these columns.")
+    drop: str | None = option("--ignore --drop A,B,...", "Use all usable columns except these.")
     categories: str | None = option(
-        None,
-        "--categories A,B,...",
-        "Treat these columns as categories, even if they hold numbers.",
-        COLUMNS,
+        "--categories A,B,...", "Treat these columns as categories, even if they hold numbers."
     )
     dates: str | None = option(
-        None,
-        "--dates A,B,...",
-        "Treat these columns as dates or times, such as 2024-05-31 14:30.",
-        COLUMNS,
+        "--dates A,B,...", "Treat these columns as dates or times, such as 2024-05-31 14:30."
     )
     cycles: str | None = option(
-        None,
         "--cycles hour,weekday",
         "Add the hour, the weekday or both of each date as points on a circle.",
-        COLUMNS,
     )
     transform: str | None = option(
-        None,
-        "--transform log:A,B,...",
-        "Take log(1 + x) of these columns: for numbers with heavy tails.",
-        COLUMNS,
+        "--transform log:A,B,...", "Take log(1 + x) of these columns: for numbers with heavy tails."
     )
     id: str | None = option(
-        None,
-        "--id COLUMN",
-        "Column that identifies rows; otherwise rows are numbered from 0.",
-        COLUMNS,
+        "--id COLUMN", "Column that identifies rows; otherwise rows are numbered from 0."
     )
     standardize: bool = option(
-        True,
         "--standardize/--no-standardize",
         "Divide numbers by their deviation, in which extreme values count less.",
-        COLUMNS,
+        True,
     )
     strict: bool = option(
-        False, "--strict", "Fail on columns that are not numeric and on missing values.", COLUMNS
+        "--strict", "Fail on columns that are not numeric and on missing values.", False
     )
     drop_missing: bool = option(
-        False,
-        "--drop-missing",
-        "Leave out rows with missing values; their labels stay empty.",
-        COLUMNS,
+        "--drop-missing", "Leave out rows with missing values; their labels stay empty.", False
     )
     impute: str | None = option(
-        None,
         "--impute median",
         "Fill missing values with the median of their column, and do not mark them.",
-        COLUMNS,
     )
 
     def choice(self, weights: str | None = None) -> "ColumnChoice":
@@ -256,12 +231,12 @@ class ColumnOptions:
 class OutputOptions:
     """Where the table goes."""
 
+    panel = OUTPUT
     out: str = option(
-        "-",
         "--out -o FILE",
         "Table to write: .csv, .tsv, .parquet, .arrow, .feather or .npy; - is CSV on "
         "standard output.",
-        OUTPUT,
+        "-",
     )
     force: Force = False
 
@@ -282,9 +257,10 @@ class OutputOptions:
 class DisplayOptions:
     """How much is printed, and in which form."""
 
-    json: bool = option(False, "--json", "Print the result as JSON.", OUTPUT)
-    quiet: bool = option(False, "--quiet -q", "Print errors only: no notices, no progress.", OUTPUT)
-    debug: bool = option(False, "--debug", "Show the traceback of an error.", OUTPUT)
+    panel = OUTPUT
+    json: bool = option("--json", "Print the result as JSON.", False)
+    quiet: bool = option("--quiet -q", "Print errors only: no notices, no progress.", False)
+    debug: bool = option("--debug", "Show the traceback of an error.", False)
 
 
 def parse_counts(text: str, option: str = "--clusters") -> tuple[int, ...]:

@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 class SaveOptions:
     """What a fit writes besides labels."""
 
+    panel = OUTPUT
     model: str | None = option(
-        None, "--model FILE", "Save the fit, for predict, cut, update, diff and --like.", OUTPUT
+        "--model FILE", "Save the fit, for predict, cut, update, diff and --like."
     )
-    no_rows: bool = option(False, "--no-rows", "Leave the rows out of the model file.", OUTPUT)
+    no_rows: bool = option("--no-rows", "Leave the rows out of the model file.", False)
     linkage: str | None = option(
-        None, "--linkage FILE.npy", "Write the hierarchy as a SciPy linkage matrix.", OUTPUT
+        "--linkage FILE.npy", "Write the hierarchy as a SciPy linkage matrix."
     )
     like: str | None = option(
-        None,
         "--like MODEL",
         "Repeat everything of that model: columns, scales, method, numbers of clusters, "
         "seed and ids.",
-        COLUMNS,
+        panel=COLUMNS,
     )
 
 

@@ -46,24 +46,21 @@ def report(
     how: ReportMeasureOptions,
     display: DisplayOptions,
     clusters: int = option(
-        8, "--clusters -k", "Number of clusters that is measured and shown first.", min=1
+        "--clusters -k", "Number of clusters that is measured and shown first.", 8, min=1
     ),
     method: MethodOption = "means",
     epsilon: Epsilon = "auto",
     methods: str | None = option(
-        None,
         "--methods M,M,...",
         f"Methods to compare with: some of {', '.join(METHODS)}. By default the first "
         "three, the linkages and bisecting_kmeans.",
     ),
-    delete: str = option("1,5%,20%", *DELETE),
-    title: str | None = option(
-        None, "--title", "Title of the page; by default the name of the file."
-    ),
+    delete: str = option(*DELETE, default="1,5%,20%"),
+    title: str | None = option("--title", "Title of the page; by default the name of the file."),
     no_rows: bool = option(
-        False, "--no-rows", "Leave out everything about single rows: values, ids, points."
+        "--no-rows", "Leave out everything about single rows: values, ids, points.", False
     ),
-    out: str = option("report.html", "--out -o FILE", "The page to write."),
+    out: str = option("--out -o FILE", "The page to write.", "report.html"),
     force: Force = False,
 ) -> None:
     """Write one HTML page about a clustering: what the clusters are and how stable they are.
