@@ -1,23 +1,17 @@
 """``holdfast explain`` and ``holdfast lineage``: ask a model, or a series of releases, without changing it."""
 
 import io
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import holdfast
-from holdfast._machine.lazy import np
+from holdfast._machine import np
+from holdfast.cli import options as opt
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import check_cuts, load_model, table_of
-from holdfast.cli.options import (
-    DisplayOptions,
-    Force,
-    ModelFile,
-    option,
-    parse_counts,
-)
+from holdfast.cli.options import option
 from holdfast.tables.errors import describe_reason
 from holdfast.tables.write import check_outputs, write_file
 
@@ -37,12 +31,17 @@ LINEAGE_EXAMPLES = (
 )
 
 _PICTURES = (".png", ".svg", ".pdf")
+_RULES = (
+    ("cluster", "cluster", ""), ("rows", "rows", ","), ("rule", "rule", ""),
+    ("of the cluster", "coverage", ".0%"), ("of the others", "others", ".0%"),
+    ("stability", "stability", ".2f"),
+)  # fmt: skip
 _MOST_LINES = 50  # of a table for people; JSON has them all
 
 
 def explain(
-    model: ModelFile,
-    display: DisplayOptions,
+    model: opt.ModelFile,
+    display: opt.DisplayOptions,
     clusters: str | None = option(
         "--clusters -k K", "Number of clusters; by default that of the fit."
     ),
@@ -56,7 +55,9 @@ def explain(
     """
     console = Console("explain", display)
     fitted = load_model(model, rows_for="explained")
-    k = table_of(fitted).cuts[0] if clusters is None else _one_count(clusters)
+    k, *more = table_of(fitted).cuts[:1] if clusters is None else opt.parse_counts(clusters)
+    if more:
+        raise InputError(f"--clusters takes one number here; got {clusters}.")
     check_cuts(fitted, (k,), model)
     with input_errors():
         if row is not None:
@@ -66,24 +67,11 @@ def explain(
     if display.json:
         console.show_json({"n_clusters": k, "rules": explanation.records()})
         return
-    header = ("cluster", "rows", "rule", "of the cluster", "of the others", "stability")
     records = [r for r in explanation.records() if splits or r["kind"] == "cluster"]
-    console.show_table(header, [_rule_cells(record) for record in records])
-
-
-def _rule_cells(record: dict[str, Any]) -> list[str]:
-    split = record["kind"] == "split"
-    name = f"{record['cluster']} from {record['parent']}" if split else str(record["cluster"])
-    fractions = [f"{record[name]:.0%}" for name in ("coverage", "others")]
-    rows = f"{record['rows']:,}"
-    return [name, rows, record["rule"], *fractions, f"{record['stability']:.2f}"]
-
-
-def _one_count(clusters: str) -> int:
-    ks = parse_counts(clusters)
-    if len(ks) != 1:
-        raise InputError(f"--clusters takes one number here; got {clusters}.")
-    return ks[0]
+    for record in records:
+        if record["kind"] == "split":
+            record["cluster"] = f"{record['cluster']} from {record['parent']}"
+    console.show_records(_RULES, records)
 
 
 def _show_row(console: Console, fitted: Any, row: str, k: int) -> None:
@@ -95,16 +83,15 @@ def _show_row(console: Console, fitted: Any, row: str, k: int) -> None:
             )
         index = int(row)
     else:
-        found = np.flatnonzero(np.array([str(i) for i in source.ids[source.used]]) == row)
-        if found.size == 0:
+        same = np.flatnonzero(np.array([str(i) for i in source.ids[source.used]]) == row)
+        if same.size == 0:
             raise InputError(f"the model has no row with the id {row}.")
-        index = int(found[0])
+        index = int(same[0])
     explained = fitted.explain_row(index, k)
     if console.display.json:
         boundaries = [vars(boundary) for boundary in explained.boundaries]
-        console.show_json(
-            {"n_clusters": k, "row": row, "cluster": explained.cluster, "boundaries": boundaries}
-        )
+        found = {"n_clusters": k, "row": row, "cluster": explained.cluster}
+        console.show_json({**found, "boundaries": boundaries})
         return
     console.show_line(f"row {row} is in cluster {explained.cluster} of {k}")
     for boundary in sorted(explained.boundaries, key=lambda b: b.distance):
@@ -113,7 +100,7 @@ def _show_row(console: Console, fitted: Any, row: str, k: int) -> None:
 
 def lineage(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Lineage from follow --lineage.")],
-    display: DisplayOptions,
+    display: opt.DisplayOptions,
     of: str | None = option("--of ID", "Show where this row was, release by release."),
     cluster: int | None = option("--cluster NAME", "Show the history of this cluster."),
     since: str | None = option(
@@ -127,13 +114,15 @@ def lineage(
     plot: str | None = option("--plot FILE", "Draw the releases: .png, .svg or .pdf."),
     no_rows: bool = option("--no-rows", "Leave ids and values out of the page.", False),
     title: str | None = option("--title", "Title of the page; by default the name of the lineage."),
-    force: Force = False,
+    force: opt.Force = False,
 ) -> None:
     """Show the releases of a lineage: what changed, who moved, what became of clusters.
 
     Without options, one line for each release. --of, --cluster and --since ask for more; --out writes
     a page that opens offline, --plot a picture.
     """
+    from holdfast.report import build_lineage_report
+
     console = Console("lineage", display)
     if sum(value is not None for value in (of, cluster, since, fresh or None)) > 1:
         raise InputError("give only one of --of, --cluster, --since and --fresh.")
@@ -146,9 +135,15 @@ def lineage(
         raise InputError(f"{folder} has no releases.")
     with input_errors():
         answer = _ask(series, of, cluster, since, level, fresh)
-        drawn = None if plot is None else _draw(series, level, plot)
-        page = None if out is None else _render(series, level, title or Path(folder).name, no_rows)
-    _write({out: page, plot: drawn})
+        contents: dict[str, bytes] = {}
+        if plot is not None:
+            contents[plot] = _draw(series, level, plot)
+        if out is not None:
+            named = title or Path(folder).name
+            page = build_lineage_report(series, level=level, title=named, rows=not no_rows)
+            contents[out] = page.to_html().encode()
+    for path, content in contents.items():
+        write_file(path, content)
     _show(console, series, answer, {"out": out, "plot": plot}, level)
 
 
@@ -162,16 +157,9 @@ def open_lineage(path: str) -> "Lineage":
 
 
 def _ask(
-    series: "Lineage",
-    of: str | None,
-    cluster: int | None,
-    since: str | None,
-    level: int | None,
+    series: "Lineage", of: str | None, cluster: int | None, since: str | None, level: int | None,
     fresh: bool,
-) -> "tuple[str, NDArray[Any]]":
-    if of is not None:
-        found = series.of(of)
-        return "of", found if level is None else found[found["level"] == level]
+) -> "tuple[str, NDArray[Any]]":  # fmt: skip
     if cluster is not None:
         return "history", series.history(cluster, level)
     if since is not None:
@@ -179,9 +167,9 @@ def _ask(
             return "moves", series.moves(since, level)
         except IndexError as error:
             raise InputError(str(error)) from None
-    found = series.levels(fresh=fresh)
-    found = found if level is None else found[found["level"] == level]
-    return "fresh" if fresh else "levels", found
+    what = "of" if of is not None else "fresh" if fresh else "levels"
+    found = series.levels(fresh=fresh) if of is None else series.of(of)
+    return what, found if level is None else found[found["level"] == level]
 
 
 def _draw(series: "Lineage", level: int | None, path: str) -> bytes:
@@ -189,19 +177,6 @@ def _draw(series: "Lineage", level: int | None, path: str) -> bytes:
     axes: Any = series.plot(level)
     axes.figure.savefig(buffer, format=Path(path).suffix[1:].lower(), dpi=150)
     return buffer.getvalue()
-
-
-def _render(series: "Lineage", level: int | None, title: str, no_rows: bool) -> bytes:
-    from holdfast.report import build_lineage_report
-
-    page = build_lineage_report(series, level=level, title=title, rows=not no_rows)
-    return page.to_html().encode()
-
-
-def _write(contents: dict[str | None, bytes | None]) -> None:
-    for path, content in contents.items():
-        if path is not None and content is not None:
-            write_file(path, lambda file, data=content: file.write(data))  # type: ignore[misc]
 
 
 def _show(
@@ -215,8 +190,8 @@ def _show(
 
     what, table = answer
     fields = table.dtype.names or ()
+    lines = [dict(zip(fields, line, strict=True)) for line in table.tolist()]
     if console.display.json:
-        lines = [dict(zip(fields, line, strict=True)) for line in table.tolist()]
         console.show_json({"n_releases": len(series), what: lines, "files": files})
         return
     if what == "levels":
@@ -224,18 +199,8 @@ def _show(
             chosen = None if level is None else [level]
             console.show_line(f"{release.label}: {describe_release(release, chosen)}")
     else:
-        shown = table[-_MOST_LINES:]
-        console.show_table(fields, [[_cell(value) for value in line] for line in shown.tolist()])
-        if shown.size < table.size:
-            console.notice(f"and {table.size - shown.size:,} earlier lines; --json has them all.")
-    for path in files.values():
-        if path is not None:
-            console.notice(f"wrote {path}")
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}" if math.isfinite(value) else "-"
-    return str(value)
+        forms = [".4g" if table.dtype[name].kind == "f" else "" for name in fields]
+        console.show_records(zip(fields, fields, forms, strict=True), lines[-_MOST_LINES:])
+        if table.size > _MOST_LINES:
+            console.notice(f"and {table.size - _MOST_LINES:,} earlier lines; --json has them all.")
+    console.show_files(files)

@@ -4,42 +4,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast._machine.lazy import pa
+from holdfast._machine import pa
 from holdfast._machine.work import Progress
+from holdfast.cli import options as opt
 from holdfast.cli.clusterer import (
     Measured,
     check_quadratic,
     measure_clusterer,
     measure_method,
     relate_costs,
-    tabulate,
 )
 from holdfast.cli.console import Console, IncompleteResult, InputError
 from holdfast.cli.inputs import (
     check_counts,
     choose_rows,
-    number_rows,
     read_dataset,
     read_distances,
     read_raw,
     read_sparse_file,
 )
-from holdfast.cli.options import (
-    CLUSTERS,
-    DELETE,
-    ColumnOptions,
-    DataFile,
-    DisplayOptions,
-    Force,
-    Full,
-    MeasureOptions,
-    ReadOptions,
-    check_seed,
-    option,
-    parse_amounts,
-    parse_counts,
-    parse_names,
-)
+from holdfast.cli.options import option
 from holdfast.clusterers import METHODS
 from holdfast.tables.write import STREAM_ENDINGS, check_outputs, write_table
 
@@ -53,6 +37,17 @@ EXAMPLES = (
 
 SAMPLE_ROWS = 1000  # of a larger table are measured, unless more are asked for: as on the page
 _DEFAULT = ("means", "medoids", "tree", "ward", "average", "complete", "single", "bisecting_kmeans")
+_INDICES = (("ARI", "rand", ".3f"), ("NMI", "information", ".3f"))
+_COSTS = (
+    ("cost", "cost", ".5g"),
+    ("of one", "cost_of_one", ".1%"),
+    ("of Ward", "cost_of_ward", ".1%"),
+)
+_ABOUT = (
+    "moved: of the remaining rows, with all that the clusterer does to the data; ARI and NMI: of the "
+    "labels before and after."
+)
+_ABOUT_STEPS = " after STEP: moved with that step and all before it held."
 _ABOUT_HELD = (
     "held: moved with the preparation of the whole table; the difference is due to preparing again."
 )
@@ -80,9 +75,9 @@ class AuditOptions:
         "--text COLUMN", "Pass the texts of this column to --clusterer, as a list."
     )
     clusters: str | None = option(
-        CLUSTERS[0], f"{CLUSTERS[1]} By default 8, or what --clusterer chooses."
+        opt.CLUSTERS[0], f"{opt.CLUSTERS[1]} By default 8, or what --clusterer chooses."
     )
-    delete: str = option(*DELETE, default="1,1%,5%")
+    delete: str = option(*opt.DELETE, default="1,1%,5%")
     measure: str = option(
         "--measure",
         "moved_fraction (of the remaining rows), moved (rows, including the removed ones) "
@@ -92,7 +87,7 @@ class AuditOptions:
     sample: int | None = option(
         "--sample N", "Measure on a sample of N rows; by default 1,000.", min=2
     )
-    full: Full = False
+    full: opt.Full = False
     hold_preparation: bool = option(
         "--hold-preparation",
         "Prepare the whole table once. By default, the table is prepared again without the removed "
@@ -115,7 +110,7 @@ class AuditOptions:
         "Keep measurements in this folder, so that the same command can resume.",
     )
     out: str | None = option("--out -o FILE", "Also write the table to this file.")
-    force: Force = False
+    force: opt.Force = False
 
     @property
     def by_distance(self) -> bool:
@@ -125,7 +120,7 @@ class AuditOptions:
     @property
     def ks(self) -> tuple[int, ...]:
         """The numbers of clusters that are measured."""
-        return parse_counts(self.clusters or "8")
+        return opt.parse_counts(self.clusters or "8")
 
     @property
     def most(self) -> int | None:
@@ -138,7 +133,7 @@ class AuditOptions:
         known = [name for name in known if METHODS[name].sparse or not sparse]
         if not self.methods:
             return tuple(name for name in _DEFAULT if name in known)
-        names = parse_names("--methods", self.methods)
+        names = opt.parse_names("--methods", self.methods)
         kind = " of distances" if self.by_distance else " of sparse rows" if sparse else ""
         for name in (name for name in names if name not in known):
             needs = kind if name in METHODS else ""
@@ -149,13 +144,14 @@ class AuditOptions:
         """Refuse what cannot be measured before the data are read."""
         from holdfast.stability import MEASURES
 
-        parse_amounts(self.delete)
+        opt.parse_amounts(self.delete)
         if self.metric not in ("euclidean", "precomputed"):
             raise InputError(f"--metric must be euclidean or precomputed; got {self.metric!r}.")
         if self.measure not in MEASURES:
             known = ", ".join(MEASURES)
             raise InputError(f"--measure must be one of {known}; got {self.measure!r}.")
         own, held = self.clusterer is not None, self.hold_preparation
+        twice = self.by_stage and (held or self.by_distance)
         for wrong, told in (
             (own and self.methods, "give --methods or --clusterer, not both."),
             (
@@ -163,10 +159,7 @@ class AuditOptions:
                 "--clusterer prepares by itself; use --by-stage, which holds its steps.",
             ),
             (not own and self.text is not None, "--text needs --clusterer, which gets the texts."),
-            (
-                self.by_stage and (held or self.by_distance),
-                "--by-stage also measures with --hold-preparation; leave that out.",
-            ),
+            (twice, "--by-stage also measures with --hold-preparation; leave that out."),
             (self.full and self.sample is not None, "give --full or --sample, not both."),
         ):
             if wrong:
@@ -176,12 +169,12 @@ class AuditOptions:
 
 
 def audit(
-    data: DataFile,
-    read: ReadOptions,
-    column: ColumnOptions,
-    how: MeasureOptions,
+    data: opt.DataFile,
+    read: opt.ReadOptions,
+    column: opt.ColumnOptions,
+    how: opt.MeasureOptions,
     asked: AuditOptions,
-    display: DisplayOptions,
+    display: opt.DisplayOptions,
 ) -> None:
     """Compare how much methods move when rows are removed, and what their clusters cost.
 
@@ -197,12 +190,12 @@ def audit(
     asked.check()
     names = asked.names(sparse=data.lower().endswith(".npz"))
     ks = asked.ks
-    check_seed(how.seed)
+    opt.check_seed(how.seed)
     check_outputs({"--out": (asked.out, STREAM_ENDINGS)}, force=asked.force, inputs=(data,))
     measured = {"trials": how.trials, "repeats": how.repeats, "seed": how.seed}
     if asked.clusterer is not None:
         raw = read_raw(data, read, column, asked.text, asked.by_distance, console)
-        some = raw.take(choose_rows(number_rows(raw.n_rows), asked.most, how.seed, console))
+        some = raw.take(choose_rows(raw.n_rows, asked.most, how.seed, console))
         records, told = measure_clusterer(asked.clusterer, some, how, asked, console)
         _show({**measured, **told}, records, {}, Measured(some.rows, raw.n_rows), asked, console)
         return
@@ -228,14 +221,14 @@ def audit(
 
 
 def _read(
-    data: str, read: ReadOptions, column: ColumnOptions, asked: AuditOptions, seed: int,
+    data: str, read: opt.ReadOptions, column: opt.ColumnOptions, asked: AuditOptions, seed: int,
     console: Console,
 ) -> Measured:  # fmt: skip
     """Read the rows that are measured, or the distances between them."""
     if data.lower().endswith(".npz"):
         sparse = read_sparse_file(data, column)
         console.notice(f"{data}: {sparse.shape[0]:,} sparse rows, used as they are.")
-        chosen = choose_rows(number_rows(sparse.shape[0]), asked.most, seed, console)
+        chosen = choose_rows(sparse.shape[0], asked.most, seed, console)
         return Measured(sparse[chosen], sparse.shape[0])
     if asked.by_distance:
         distances = read_distances(data, read, column, console)
@@ -271,26 +264,26 @@ def _show(
         record = {**rows, "preparation": found.preparation, "measure": asked.measure, **measured}
         files = {"out": None if out == "-" else out}
         console.show_json({**record, "results": records, "failed": failed, "files": files})
-    elif records and asked.clusterer is not None:
-        header, lines, about = tabulate(records, asked.measure)
-        console.show_table(header, lines)
-        console.show_line(about)
     elif records:
-        form = "{:.1%}" if asked.measure == "moved_fraction" else "{:.4g}"
-        header = ["clusters", "removed", "method", "moved", "±", *(["held"] * asked.by_stage)]
-        header += ["cost", "of one", "of Ward"]
-        console.show_table(header, [_cells(record, form) for record in records])
-        if asked.by_stage:
-            console.show_line(_ABOUT_HELD)
-        console.show_line(_ABOUT_COST)
+        _show_table(records, asked, console)
     if failed:
         told = "; ".join(f"{name}: {why}" for name, why in failed.items())
         raise IncompleteResult(f"{len(failed)} of the methods failed. {told}")
 
 
-def _cells(record: dict[str, Any], form: str) -> list[str]:
-    moved = [form.format(record[n]) for n in ("mean", "standard_error", "held") if n in record]
-    relative = [record["cost_of_one"], record["cost_of_ward"]]
-    percent = ["-" if value is None else f"{value:.1%}" for value in relative]
-    named = [str(record["k"]), record["delete"], record["method"]]
-    return [*named, *moved, f"{record['cost']:.5g}", *percent]
+def _show_table(records: list[dict[str, Any]], asked: AuditOptions, console: Console) -> None:
+    """Print records, and lines that say what the columns are."""
+    own, form = asked.clusterer is not None, ".1%" if asked.measure == "moved_fraction" else ".4g"
+    held = [name for name in records[0] if name.startswith("held")]
+    columns = [("clusters", "clusters", ""), ("removed", "delete", "")]
+    columns += [("clusterer" if own else "method", "method", "")]
+    columns += [("moved", "mean", form), ("±", "standard_error", form)]
+    columns += [(name.replace("held_", "after "), name, form) for name in held]
+    for record in records:
+        record["clusters"] = record["k"] or f"{record['clusters_found']:.3g} found"
+    console.show_records([*columns, *(_INDICES if own else _COSTS)], records)
+    told = (
+        [_ABOUT + _ABOUT_STEPS * bool(held)] if own else [_ABOUT_HELD] * bool(held) + [_ABOUT_COST]
+    )
+    for line in told:
+        console.show_line(line)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast._machine.lazy import np
+from holdfast._machine import np
 from holdfast._machine.work import Progress, ProgressOption
+from holdfast.cli import options as opt
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import (
     check_cuts,
@@ -19,14 +20,7 @@ from holdfast.cli.inputs import (
     table_of,
 )
 from holdfast.cli.labels import predict_cuts
-from holdfast.cli.options import (
-    DisplayOptions,
-    Force,
-    ModelFile,
-    ReadOptions,
-    option,
-    parse_counts,
-)
+from holdfast.cli.options import option
 from holdfast.tables.write import check_outputs
 
 if TYPE_CHECKING:
@@ -43,20 +37,21 @@ UPDATE_EXAMPLES = (
 )
 DIFF_EXAMPLES = ("holdfast diff wine.holdfast new.holdfast --clusters 4",)
 
+_NUMBERS = ("size_before", "size_after", "kept", "left", "joined", "removed", "added")
 _COLUMNS = (
-    "before", "after", "event", "size_before", "size_after", "kept", "left", "joined", "removed",
-    "added",
+    ("k", "k", ""), ("before", "before", ","), ("after", "after", ","), ("event", "event", ""),
+    *((name.replace("_", " "), name, ",g") for name in _NUMBERS), ("center", "center", ""),
 )  # fmt: skip
 
 
 def update(
-    model: ModelFile,
-    read: ReadOptions,
-    display: DisplayOptions,
+    model: opt.ModelFile,
+    read: opt.ReadOptions,
+    display: opt.DisplayOptions,
     add: str | None = option("--add DATA", "Table of rows to add."),
     remove: str | None = option("--remove DATA", "Table of rows to remove."),
     to: str | None = option("--to FILE", "File to write; by default MODEL is replaced."),
-    force: Force = False,
+    force: opt.Force = False,
 ) -> None:
     """Add rows to a model and remove rows from it. The result equals a fit on the remaining rows.
 
@@ -122,9 +117,7 @@ def _apply(
 
 
 def _apply_by_id(
-    after: "HierarchicalKMedian",
-    added: "Dataset | None",
-    removed: "Dataset | None",
+    after: "HierarchicalKMedian", added: "Dataset | None", removed: "Dataset | None"
 ) -> "HierarchicalKMedian":
     """Remove rows, then add rows; those whose ids are there are replaced."""
     from holdfast.rows.ids import find_ids
@@ -152,7 +145,7 @@ def _ids_of(dataset: "Dataset") -> Any:
 def diff(
     before: Annotated[str, typer.Argument(metavar="MODEL_A", help="Model file before.")],
     after: Annotated[str, typer.Argument(metavar="MODEL_B", help="Model file after.")],
-    display: DisplayOptions,
+    display: opt.DisplayOptions,
     clusters: str | None = option(
         "--clusters -k K,K,...",
         "Numbers of clusters; by default those that both models were fitted for.",
@@ -166,7 +159,7 @@ def diff(
     in the same way.
     """
     console = Console("diff", display)
-    asked = None if clusters is None else parse_counts(clusters)
+    asked = None if clusters is None else opt.parse_counts(clusters)
     models = [load_model(path, rows_for="compared") for path in (before, after)]
     cuts = [table_of(model).cuts for model in models]
     ks = asked or tuple(k for k in cuts[0] if k in cuts[1])
@@ -194,17 +187,17 @@ def compare_models(
             "the second model with --like and the first."
         )
 
-    sides = [_find_rows(model) for model in (before, after)]
-    if before.ids_ is not None and after.ids_ is not None:
-        sides = _rows_by_id(before, after)
+    models = (before, after)
+    by_id = before.ids_ is not None and after.ids_ is not None
+    sides = _rows_by_id(*models) if by_id else [_find_rows(model) for model in models]
     found = {}
     with Progress(progress, 3 * len(ks), "steps", "comparing") as shown:
         for k in ks:
             labeled = []
-            for model, side in zip((before, after), sides, strict=True):
-                labeled.append(_label(model.hierarchy_, side, k, shown.part("comparing")))
+            for model, side in zip(models, sides, strict=True):
+                labeled.append(side.label(model.hierarchy_, k, shown.part("comparing")))
                 shown.advance()
-            found[k] = _compare(labeled, [m.hierarchy_.names(k) for m in (before, after)])
+            found[k] = _compare(labeled, [m.hierarchy_.names(k) for m in models])
             shown.advance()
     return found
 
@@ -217,6 +210,14 @@ class _Side:
     weight: "NDArray[np.float64]"
     all_keys: "NDArray[np.float64]"
     by_id: bool
+
+    def label(self, hierarchy: "Hierarchy", k: int, progress: ProgressOption) -> "LabeledRows":
+        from holdfast.stability.match import LabeledRows
+
+        centers = self.all_keys[hierarchy.center_indices[:k]]
+        by_value = not self.by_id and predict_cuts(hierarchy, self.keys, (k,), progress)
+        labels = by_value[k] if by_value else hierarchy.cut(k)
+        return LabeledRows(self.keys, self.weight, labels, centers)
 
 
 def _find_rows(model: "HierarchicalKMedian") -> _Side:
@@ -235,22 +236,9 @@ def _rows_by_id(before: "HierarchicalKMedian", after: "HierarchicalKMedian") -> 
     place = find_ids(after.ids_, before.ids_)
     fresh = place < 0
     place[fresh] = before.ids_.size + np.arange(np.count_nonzero(fresh))
-    numbers = (np.arange(before.ids_.size), place)
-    return [
-        _Side(keys, model.row_weights_, keys, by_id=True)
-        for model, found in zip((before, after), numbers, strict=True)
-        for keys in (found[:, None].astype(np.float64),)
-    ]
-
-
-def _label(hierarchy: "Hierarchy", side: _Side, k: int, progress: ProgressOption) -> "LabeledRows":
-    from holdfast.stability.match import LabeledRows
-
-    if side.by_id:
-        labels = hierarchy.cut(k)
-    else:
-        labels = predict_cuts(hierarchy, side.keys, (k,), progress)[k]
-    return LabeledRows(side.keys, side.weight, labels, side.all_keys[hierarchy.center_indices[:k]])
+    numbers = [n[:, None].astype(np.float64) for n in (np.arange(before.ids_.size), place)]
+    weights = (before.row_weights_, after.row_weights_)
+    return [_Side(n, w, n, by_id=True) for n, w in zip(numbers, weights, strict=True)]
 
 
 def _compare(labeled: "list[LabeledRows]", names: "list[NDArray[np.int64]]") -> "CutDifference":
@@ -265,18 +253,11 @@ def _compare(labeled: "list[LabeledRows]", names: "list[NDArray[np.int64]]") -> 
     def name(label: int | None, side: int) -> int | None:
         return None if label is None else int(names[side][label])
 
-    return replace(
-        found,
-        clusters=tuple(
-            replace(
-                change,
-                before=name(change.before, 0),
-                after=name(change.after, 1),
-                other=name(change.other, 0 if change.event == "new" else 1),
-            )
-            for change in found.clusters
-        ),
-    )
+    def rename(c: "ClusterChange") -> "ClusterChange":
+        other = name(c.other, 0 if c.event == "new" else 1)
+        return replace(c, before=name(c.before, 0), after=name(c.after, 1), other=other)
+
+    return replace(found, clusters=tuple(map(rename, found.clusters)))
 
 
 def _describe_difference(k: int, found: "CutDifference") -> list[str]:
@@ -344,20 +325,9 @@ def _show_differences(
     for k, found in differences.items():
         for line in _describe_difference(k, found):
             console.show_line(line)
-    rows = [
-        (
-            str(k),
-            *(_cell(getattr(change, name)) for name in _COLUMNS),
-            "stays" if change.same_center else "other",
-        )
+    records = [
+        {**vars(change), "k": k, "center": "stays" if change.same_center else "other"}
         for k, found in differences.items()
         for change in found.clusters
     ]
-    header = (name.replace("_", " ") for name in _COLUMNS)
-    console.show_table(("k", *header, "center"), rows)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    return value if isinstance(value, str) else f"{value:,g}"
+    console.show_records(_COLUMNS, records)

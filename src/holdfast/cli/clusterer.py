@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import holdfast
-from holdfast._machine.lazy import np
+from holdfast._machine import np
 from holdfast._machine.work import ProgressOption
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import RawData, check_counts
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from holdfast.stability import SensitivityResult
 
 _MOST_QUADRATIC = 30_000  # rows: 3.6 GB of distances
-_ABOUT = (
-    "moved: of the remaining rows, with all that the clusterer does to the data; ARI and NMI: of the "
-    "labels before and after."
-)
-_ABOUT_STEPS = f"{_ABOUT} after STEP: moved with that step and all before it held."
 _EXPECTED = (
     "expected a clusterer of scikit-learn, a Pipeline, a class or a function without parameters that "
     "returns one of these, or a function (X, k, seed) -> labels"
@@ -65,52 +60,46 @@ def check_quadratic(n_rows: int, names: tuple[str, ...]) -> None:
 
 
 def measure_method(
-    name: str,
-    found: Measured,
-    asked: "AuditOptions",
-    how: MeasureOptions,
-    progress: ProgressOption,
+    name: str, found: Measured, asked: "AuditOptions", how: MeasureOptions, progress: ProgressOption
 ) -> list[dict[str, Any]]:
     """Measure one method: a record for each number of removed rows and of clusters."""
     from holdfast.stability import mean_cost
 
     method = METHODS[name]
     clusterer: Any = ((asked.by_distance and method.by_distance) or method.build)()
-    if found.prepare is None:
-        result = _measure_movement(name, clusterer, found.rows, asked, how, progress)
-    else:
-        numbers = np.arange(found.rows.shape[0])[:, None]
-        again = found.prepare(clusterer, name)
-        result = _measure_movement(name, again, numbers, asked, how, progress)
-    held = None
+    ways = {name: (clusterer, found.rows)}
+    if found.prepare is not None:
+        ways[name] = (found.prepare(clusterer, name), np.arange(found.rows.shape[0])[:, None])
     if asked.by_stage:
-        held = _measure_movement(f"{name}, held", clusterer, found.rows, asked, how, progress).mean
+        ways[f"{name}, held"] = (clusterer, found.rows)
+    with input_errors():
+        result, *held = (
+            _measure_movement(way, *ways[way], asked.ks, asked, how, progress) for way in ways
+        )
     costs = mean_cost(clusterer, found.rows, n_clusters=asked.ks, seeds=result.seeds)
     records = _describe_results(name, result)
     for number, record in enumerate(records):
         c, j = divmod(number, len(result.n_clusters))
         record["cost"] = float(costs[j])
-        if held is not None:
-            record["held"] = float(held[c, j])
+        if held:
+            record["held"] = float(held[0].mean[c, j])
     return records
 
 
 def _measure_movement(
-    name: str,
-    clusterer: Any,
-    X: "NDArray[Any]",
-    asked: "AuditOptions",
-    how: MeasureOptions,
-    progress: ProgressOption,
-) -> "SensitivityResult":
+    name: str, clusterer: Any, X: Any, ks: tuple[int, ...] | None, asked: "AuditOptions",
+    how: MeasureOptions, progress: ProgressOption, **more: Any,
+) -> "SensitivityResult":  # fmt: skip
+    """Measure any clusterer; end the command if that was interrupted."""
     folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
-    with input_errors():
-        result = holdfast.average_sensitivity(
-            clusterer, X, n_clusters=asked.ks, delete=parse_amounts(asked.delete),
-            trials=how.trials, repeats=how.repeats, measure=asked.measure, n_jobs=how.jobs,
-            random_state=how.seed, progress=progress, checkpoint=folder,
-        )  # fmt: skip
-    check_complete(result, name, folder)
+    result = holdfast.average_sensitivity(
+        clusterer, X, n_clusters=ks, delete=parse_amounts(asked.delete), trials=how.trials,
+        repeats=how.repeats, measure=asked.measure, n_jobs=how.jobs, random_state=how.seed,
+        progress=progress, checkpoint=folder, **more,
+    )  # fmt: skip
+    if not result.complete:
+        kept = "" if folder is None else " The same command continues from its checkpoint."
+        raise KeyboardInterrupt(f"interrupted while measuring {name}.{kept}")
     return result
 
 
@@ -210,11 +199,14 @@ def measure_clusterer(
     text: str, data: RawData, how: MeasureOptions, asked: "AuditOptions", console: Console
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Measure a clusterer of a user on data as they were read; also say what was measured."""
+    from sklearn.pipeline import Pipeline
+
     name, clusterer = load_clusterer(text, console)
     ks = _choose_counts(clusterer, name, data, asked, console)
-    _check_stages(clusterer, asked.by_stage)
+    if asked.by_stage and not isinstance(clusterer, Pipeline):
+        got = type(clusterer).__name__
+        raise InputError(f"--by-stage needs a Pipeline of scikit-learn; --clusterer is {got}.")
     console.notice(f"measuring {name} with all its steps, fitted again each time, on {data.kind}.")
-    folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
     advice = " If it needs a number of clusters, add --clusters." if ks is None else ""
     with (
         console.progress(f"measuring {name}") as progress,
@@ -222,15 +214,12 @@ def measure_clusterer(
         warnings.catch_warnings(record=True) as warned,
     ):
         warnings.simplefilter("always")
-        result = holdfast.average_sensitivity(
-            clusterer, data.rows, ks, delete=parse_amounts(asked.delete), trials=how.trials,
-            repeats=how.repeats, measure=asked.measure, n_jobs=how.jobs, random_state=how.seed,
-            progress=progress, checkpoint=folder, pairwise=data.pairwise or None,
-            by_stage=asked.by_stage,
+        result = _measure_movement(
+            name, clusterer, data.rows, ks, asked, how, progress, by_stage=asked.by_stage,
+            pairwise=data.pairwise or None,
         )  # fmt: skip
     for told in dict.fromkeys(_in_one_line(str(warning.message)) for warning in warned):
         console.notice(told)
-    check_complete(result, name, folder)
     return _describe_results(name, result), {"clusterer": text, "data": data.kind}
 
 
@@ -249,21 +238,6 @@ def _choose_counts(
         return None
     check_counts(asked.ks, data.n_rows)
     return asked.ks
-
-
-def _check_stages(clusterer: Any, by_stage: bool) -> None:
-    from sklearn.pipeline import Pipeline
-
-    if by_stage and not isinstance(clusterer, Pipeline):
-        got = type(clusterer).__name__
-        raise InputError(f"--by-stage needs a Pipeline of scikit-learn; --clusterer is {got}.")
-
-
-def check_complete(result: "SensitivityResult", name: str, folder: Path | None) -> None:
-    """End the command if a measurement was interrupted."""
-    if not result.complete:
-        kept = "" if folder is None else " The same command continues from its checkpoint."
-        raise KeyboardInterrupt(f"interrupted while measuring {name}.{kept}")
 
 
 @contextlib.contextmanager
@@ -296,6 +270,7 @@ def _describe_results(name: str, result: "SensitivityResult") -> list[dict[str, 
         "information": result.information,
         "clusters_found": result.found,
     }
+    measured = {name: values for name, values in by_cut.items() if values is not None}
     return [
         {
             "method": name,
@@ -306,28 +281,9 @@ def _describe_results(name: str, result: "SensitivityResult") -> list[dict[str, 
             "low": float(interval[c, j, 0]),
             "high": float(interval[c, j, 1]),
             "floor": float(result.floor[c]),
-            **{
-                key: float(mean_present(all_[c, j]))
-                for key, all_ in by_cut.items()
-                if all_ is not None
-            },
+            **{key: float(mean_present(values[c, j])) for key, values in measured.items()},
             **{f"held_{stage}": float(held.mean[c, j]) for stage, held in result.stages.items()},
         }
         for c, change in enumerate(result.changes)
         for j, k in enumerate(result.n_clusters)
     ]
-
-
-def tabulate(records: list[dict[str, Any]], measure: str) -> tuple[list[str], list[list[str]], str]:
-    """Arrange records for people: a header, lines, and what the columns are."""
-    form = "{:.1%}" if measure == "moved_fraction" else "{:.4g}"
-    steps = [name for name in records[0] if name.startswith("held_")]
-    header = ["clusters", "removed", "clusterer", "moved", "±"]
-    header += [f"after {name.removeprefix('held_')}" for name in steps] + ["ARI", "NMI"]
-    lines = []
-    for record in records:
-        k = record["k"] or f"{record['clusters_found']:.3g} found"
-        moved = [form.format(record[name]) for name in ("mean", "standard_error", *steps)]
-        indices = [f"{record[name]:.3f}" for name in ("rand", "information")]
-        lines.append([str(k), record["delete"], record["method"], *moved, *indices])
-    return header, lines, _ABOUT_STEPS if steps else _ABOUT

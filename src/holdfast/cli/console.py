@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import os
 import re
 import sys
@@ -132,12 +133,30 @@ class Console:
             print(*(line.rstrip() for line in text.getvalue().splitlines()), sep="\n", file=file)
         file.flush()
 
+    def show_records(
+        self, columns: Iterable[tuple[str, str, str]], records: Iterable[dict[str, Any]]
+    ) -> None:
+        """Print a table of records: title, key and format of each column; "-" for None and NaN."""
+
+        def cell(value: Any, form: str) -> str:
+            if value is None or (isinstance(value, float) and math.isnan(value)):
+                return "-"
+            return ("no", "yes")[value] if isinstance(value, bool) else format(value, form)
+
+        shown = list(columns)
+        lines = [[cell(record[key], form) for _, key, form in shown] for record in records]
+        self.show_table([title for title, _, _ in shown], lines)
+
+    def show_files(self, files: dict[str, str | None]) -> None:
+        """Name the files that were written."""
+        for path in filter(None, files.values()):
+            self.notice(f"wrote {path}")
+
     def show_line(self, text: str) -> None:
         """Print a line of the summary, beside the table."""
-        if not self.table_on_stdout:
-            print(printable(text), flush=True)
-        elif not self.display.quiet:
-            print(printable(text), file=sys.stderr, flush=True)
+        if not (self.table_on_stdout and self.display.quiet):
+            file = sys.stderr if self.table_on_stdout else sys.stdout
+            print(printable(text), file=file, flush=True)
 
 
 class _Bar:

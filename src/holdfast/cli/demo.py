@@ -6,7 +6,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast._machine.lazy import pa
+from holdfast._machine import pa
 from holdfast.tables.write import STREAM_ENDINGS, check_outputs, write_table
 
 if TYPE_CHECKING:

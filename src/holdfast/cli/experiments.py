@@ -4,22 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import holdfast
 from holdfast._machine.work import Progress
+from holdfast.cli import options as opt
 from holdfast.cli.console import Console, IncompleteResult, InputError, input_errors
 from holdfast.cli.inputs import check_counts, check_method, read_dataset
-from holdfast.cli.options import (
-    ColumnOptions,
-    DataFile,
-    DisplayOptions,
-    Jobs,
-    MeasureOptions,
-    MethodOption,
-    ReadOptions,
-    check_seed,
-    option,
-    parse_amounts,
-    parse_fraction,
-    parse_names,
-)
+from holdfast.cli.options import option
 
 if TYPE_CHECKING:
     from holdfast.stability import EpsilonSearch
@@ -28,15 +16,19 @@ TUNE_EXAMPLES = (
     "holdfast tune wine.csv --clusters 4 --target-moved 10% --trials 5",
     "holdfast tune wine.csv -k 4 --max-cost-ratio 1.2 --trials 3 --json",
 )
+_CURVE = (
+    ("epsilon", "epsilon", ".4g"), ("moved", "moved_fraction", ".1%"),
+    ("±", "standard_error", ".1%"), ("cost", "cost", ".6g"), ("ratio", "cost_ratio", ".3f"),
+)  # fmt: skip
 REPRODUCE_EXAMPLES = ("holdfast reproduce --quick --panels datasets --out results",)
 
 
 def tune(
-    data: DataFile,
-    read: ReadOptions,
-    column: ColumnOptions,
-    how: MeasureOptions,
-    display: DisplayOptions,
+    data: opt.DataFile,
+    read: opt.ReadOptions,
+    column: opt.ColumnOptions,
+    how: opt.MeasureOptions,
+    display: opt.DisplayOptions,
     clusters: int = option("--clusters -k", "Number of clusters.", 8, min=1),
     target_moved: str | None = option(
         "--target-moved FRACTION",
@@ -48,7 +40,7 @@ def tune(
         "Find the most stable epsilon that costs at most this many times as much as epsilon 0.",
     ),
     delete: str = option("--delete N|N%", "How many rows to remove: a number or a fraction.", "5%"),
-    method: MethodOption = "means",
+    method: opt.MethodOption = "means",
 ) -> None:
     """Find the epsilon that meets a target, and show the whole curve.
 
@@ -57,16 +49,15 @@ def tune(
     console = Console("tune", display)
     if (target_moved is None) == (max_cost_ratio is None):
         raise InputError("give --target-moved (such as 5%) or --max-cost-ratio (such as 1.1).")
-    target = None if target_moved is None else parse_fraction("--target-moved", target_moved)
-    amounts = parse_amounts(delete)
+    target = None if target_moved is None else opt.parse_fraction("--target-moved", target_moved)
+    amounts = opt.parse_amounts(delete)
     if len(amounts) != 1:
         raise InputError(f"--delete must be one number or fraction here; got {delete!r}.")
     check_method(method)
-    check_seed(how.seed)
-    options: dict[str, Any] = {"method": method, "max_centers": clusters}
-    estimator = holdfast.HierarchicalKMedian(clusters, **options)
+    opt.check_seed(how.seed)
     dataset = read_dataset(data, read, column, console, method=method)
-    estimator.set_params(column_scale=dataset.preparation.scale)
+    options: dict[str, Any] = {"method": method, "column_scale": dataset.preparation.scale}
+    estimator = holdfast.HierarchicalKMedian(clusters, max_centers=clusters, **options)
     check_counts((clusters,), dataset.rows.shape[0])
     what = "trying values of epsilon"
     with (
@@ -83,43 +74,20 @@ def tune(
 
 
 def _show(search: "EpsilonSearch", k: int, delete: str, method: str, console: Console) -> None:
-    curve = {
-        "epsilon": search.epsilons, "moved_fraction": search.sensitivity,
-        "standard_error": search.standard_error, "cost": search.cost,
-        "cost_ratio": search.cost_ratio,
-    }  # fmt: skip
-    points = [
-        {name: float(values[i]) for name, values in curve.items()}
-        for i in range(search.epsilons.size)
-    ]
+    values = (
+        search.epsilons, search.sensitivity, search.standard_error, search.cost, search.cost_ratio,
+    )  # fmt: skip
+    keys = [key for _, key, _ in _CURVE]
+    points = zip(*(column.tolist() for column in values), strict=True)
+    curve = [dict(zip(keys, point, strict=True)) for point in points]
     if console.display.json:
-        console.show_json(
-            {
-                "k": k,
-                "delete": delete,
-                "method": method,
-                "target": "moved_fraction" if search.target == "sensitivity" else "cost_ratio",
-                "limit": search.limit,
-                "epsilon": search.epsilon,
-                "message": search.message,
-                "curve": points,
-            }
-        )
+        target = "moved_fraction" if search.target == "sensitivity" else "cost_ratio"
+        found = {"k": k, "delete": delete, "method": method, "target": target}
+        found |= {name: getattr(search, name) for name in ("limit", "epsilon", "message")}
+        console.show_json({**found, "curve": curve})
     else:
-        console.show_table(
-            ["epsilon", "moved", "±", "cost", "ratio", ""],
-            [
-                [
-                    f"{p['epsilon']:.4g}",
-                    f"{p['moved_fraction']:.1%}",
-                    f"{p['standard_error']:.1%}",
-                    f"{p['cost']:.6g}",
-                    f"{p['cost_ratio']:.3f}",
-                    "chosen" if p["epsilon"] == search.epsilon else "",
-                ]
-                for p in points
-            ],
-        )
+        marked = [{**p, "chosen": "chosen" * (p["epsilon"] == search.epsilon)} for p in curve]
+        console.show_records((*_CURVE, ("", "chosen", "")), marked)
     if search.epsilon is None:
         raise IncompleteResult(f"{search.message}.")
     if not console.display.json:
@@ -128,13 +96,13 @@ def _show(search: "EpsilonSearch", k: int, delete: str, method: str, console: Co
 
 
 def reproduce(
-    display: DisplayOptions,
+    display: opt.DisplayOptions,
     quick: bool = option("--quick", "Run fewer trials, for a first look.", False),
     panels: str | None = option("--panels A,B,...", "Run only these figures; by default all."),
     data_dir: str | None = option("--data-dir FOLDER", "Folder with the data sets."),
     raw: bool = option("--raw", "Keep all dimensions of the data sets.", False),
     seed: int = option("--seed", "Random seed; the default gives the committed results.", 2025),
-    jobs: Jobs = -1,
+    jobs: opt.Jobs = -1,
     out: str = option("--out -o FOLDER", "Folder for all results.", "results"),
     profile: str | None = option("--profile", "For tests.", hidden=True),
 ) -> None:
@@ -145,19 +113,12 @@ def reproduce(
     from holdfast_paper import reproduce as run_experiments
 
     console = Console("reproduce", display)
-    chosen = list(parse_names("--panels", panels)) or None
+    chosen = list(opt.parse_names("--panels", panels)) or None
     with input_errors():
         found = run_experiments(
-            out,
-            quick=quick,
-            data_dir=data_dir,
-            n_jobs=jobs,
-            panels=chosen,
-            raw=raw,
-            progress=not display.quiet,
-            seed=seed,
-            profile=profile,
-        )
+            out, quick=quick, data_dir=data_dir, n_jobs=jobs, panels=chosen, raw=raw,
+            progress=not display.quiet, seed=seed, profile=profile,
+        )  # fmt: skip
     if display.json:
         verdicts = [
             {"claim": dict(v.claim), "verdict": v.verdict, "note": v.note} for v in found.verdicts

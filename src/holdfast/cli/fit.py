@@ -3,7 +3,8 @@
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast._machine.lazy import np
+from holdfast._machine import np
+from holdfast.cli import options as opt
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import (
     check_counts,
@@ -15,25 +16,7 @@ from holdfast.cli.inputs import (
     table_of,
 )
 from holdfast.cli.labels import describe_cuts, describe_profile, show_labels
-from holdfast.cli.options import (
-    CLUSTERS,
-    EPSILON,
-    METHOD,
-    METRIC,
-    SEED,
-    Append,
-    Chunked,
-    ColumnOptions,
-    DataFile,
-    DisplayOptions,
-    OutputOptions,
-    ReadOptions,
-    Weights,
-    check_seed,
-    option,
-    parse_counts,
-    parse_epsilon,
-)
+from holdfast.cli.options import option
 from holdfast.cli.parts import FitJob, SaveOptions, append_labels, column_scale_as, fit_parts
 from holdfast.tables.write import build_label_table, write_file
 
@@ -53,11 +36,11 @@ EXAMPLES = (
 class FitOptions:
     """What decides a hierarchy besides the rows; None is the default, or with --like the model's."""
 
-    clusters: str | None = option(*CLUSTERS, show_default="8")
-    method: str | None = option(*METHOD, show_default="means")
-    metric: str | None = option(*METRIC, show_default="euclidean")
-    epsilon: str | None = option(*EPSILON, show_default="auto")
-    seed: int | None = option(*SEED, show_default="0")
+    clusters: str | None = option(*opt.CLUSTERS, show_default="8")
+    method: str | None = option(*opt.METHOD, show_default="means")
+    metric: str | None = option(*opt.METRIC, show_default="euclidean")
+    epsilon: str | None = option(*opt.EPSILON, show_default="auto")
+    seed: int | None = option(*opt.SEED, show_default="0")
     max_centers: str | None = option(
         "--max-centers N|all",
         "Largest number of clusters that the model can be cut into; by default 256, or one per row "
@@ -87,23 +70,23 @@ class FitOptions:
 
 def _says_the_same(name: str, value: Any, before: Any) -> bool:
     if name == "clusters":
-        return parse_counts(value) == parse_counts(before)
+        return opt.parse_counts(value) == opt.parse_counts(before)
     if name == "epsilon" and value != "auto":
-        return bool(parse_epsilon(value) == parse_epsilon(before))
+        return bool(opt.parse_epsilon(value) == opt.parse_epsilon(before))
     return bool(value == before)
 
 
 def fit(
-    data: DataFile,
-    read: ReadOptions,
-    column: ColumnOptions,
+    data: opt.DataFile,
+    read: opt.ReadOptions,
+    column: opt.ColumnOptions,
     given: FitOptions,
     save: SaveOptions,
-    output: OutputOptions,
-    display: DisplayOptions,
-    append: Append = False,
-    weights: Weights = None,
-    chunked: Chunked = False,
+    output: opt.OutputOptions,
+    display: opt.DisplayOptions,
+    append: opt.Append = False,
+    weights: opt.Weights = None,
+    chunked: opt.Chunked = False,
     polish: bool = option(
         "--polish",
         "Let the clusters of all K settle together. They cost less, and fewer rows move when the model "
@@ -124,7 +107,7 @@ def fit(
     console = output.open("fit", display, inputs, others)
     like = None if save.like is None else _load_like(save.like, column)
     chosen = given.settle(like, console)
-    ks = parse_counts(str(chosen.clusters))
+    ks = opt.parse_counts(str(chosen.clusters))
     estimator = _build_estimator(ks, chosen, whole=bool(save.model or save.linkage))
     if like is not None and column.id is None:
         column = replace(column, id=table_of(like).id_name)
@@ -152,19 +135,13 @@ def fit(
     _write(estimator, dataset, ks, job, console)
 
 
-def _load_like(path: str, column: ColumnOptions) -> "HierarchicalKMedian":
+def _load_like(path: str, column: opt.ColumnOptions) -> "HierarchicalKMedian":
     """Load the model to repeat; refuse options that would change how it prepares columns."""
-    usual = ColumnOptions()
-    names = [f.name for f in fields(usual) if f.name not in ("id", "strict")]
-    changed = [name for name in names if getattr(column, name) != getattr(usual, name)]
+    changed = column.changed(("id", "strict"))
     if changed:
-        listed = ", ".join(
-            "--no-standardize" if name == "standardize" else f"--{name.replace('_', '-')}"
-            for name in changed
-        )
         raise InputError(
-            f"--like repeats how the model prepares columns; {listed} would change it. Leave out "
-            "one of the two."
+            f"--like repeats how the model prepares columns; {', '.join(changed)} would change it. "
+            "Leave out one of the two."
         )
     return load_model(path)
 
@@ -193,8 +170,8 @@ def _build_estimator(
     """
     check_method(str(chosen.method), str(chosen.metric))
     seed = int(chosen.seed or 0)
-    check_seed(seed)
-    epsilon = parse_epsilon(str(chosen.epsilon))
+    opt.check_seed(seed)
+    epsilon = opt.parse_epsilon(str(chosen.epsilon))
     most: Any = chosen.max_centers
     if most is None and not whole:
         most = max(ks)

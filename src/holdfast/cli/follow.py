@@ -1,13 +1,13 @@
 """``holdfast follow``: yesterday's model and today's table -> the same clusters today."""
 
-import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast._machine.lazy import pa
+from holdfast._machine import np, pa
+from holdfast.cli import options as opt
 from holdfast.cli.ask import open_lineage
 from holdfast.cli.console import BindingBudget, Console, InputError, input_errors
 from holdfast.cli.inputs import (
@@ -19,20 +19,9 @@ from holdfast.cli.inputs import (
     table_of,
 )
 from holdfast.cli.labels import describe_costs, show_labels
-from holdfast.cli.options import (
-    ID,
-    OUTPUT,
-    DataFile,
-    DisplayOptions,
-    OutputOptions,
-    ReadOptions,
-    Weights,
-    option,
-    parse_counts,
-    parse_fraction,
-)
+from holdfast.cli.options import option
 from holdfast.tables.errors import WriteError, describe_reason
-from holdfast.tables.write import TABLE_ENDINGS, build_label_table, check_outputs
+from holdfast.tables.write import TABLE_ENDINGS, Outputs, build_label_table, check_outputs
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
@@ -45,6 +34,11 @@ EXAMPLES = (
     "holdfast follow wine.holdfast wine.csv -o l.csv --lineage wine.lineage",
 )
 
+_LEVELS = (
+    ("clusters", "k", ""), ("moved", "moved", ".2%"), ("cost", "cost", ".4g"),
+    ("of one", "cost_of_one", ".1%"), ("of staying", "cost_of_staying", ".1%"),
+    ("of a new fit", "cost_of_fresh", ".1%"),
+)  # fmt: skip
 _FIRST = "start"  # the release that a new lineage begins with
 
 
@@ -75,7 +69,7 @@ class FollowOptions:
 class KeepOptions:
     """What is written besides labels."""
 
-    panel = OUTPUT
+    panel = opt.OUTPUT
     to: str | None = option(
         "--model FILE", "Save today's model. With --force, it may be MODEL itself."
     )
@@ -101,14 +95,14 @@ def follow(
             show_default=False,
         ),
     ],
-    data: DataFile,
-    read: ReadOptions,
+    data: opt.DataFile,
+    read: opt.ReadOptions,
     how: FollowOptions,
     keep: KeepOptions,
-    output: OutputOptions,
-    display: DisplayOptions,
-    id: str | None = option("--id COLUMN", ID),
-    weights: Weights = None,
+    output: opt.OutputOptions,
+    display: opt.DisplayOptions,
+    id: str | None = option("--id COLUMN", opt.ID),
+    weights: opt.Weights = None,
 ) -> None:
     """Cluster today's table and keep yesterday's clusters.
 
@@ -138,10 +132,13 @@ def follow(
         check()
         if keep.to is not None and not how.dry_run:
             save_model(today, keep.to)
-    if how.dry_run:
-        _show_dry_run(console, today)
-    else:
-        _show(console, today, dataset, output.out, keep, series)
+    record = _describe(today)
+    if not how.dry_run:
+        _write_labels(console, today, dataset, record, output.out, keep, series)
+    elif display.json:
+        console.show_json({"dry_run": True, **record})
+    if not display.json:
+        _show_summary(console, today, record)
     report = today.follow_
     if report.budget_binds:
         raise BindingBudget(
@@ -154,10 +151,10 @@ def _read_options(how: FollowOptions) -> dict[str, Any]:
         raise InputError(f"--price must be a number of at least 0; got {how.price}.")
     found: dict[str, Any] = {"price": how.price}
     if how.levels is not None:
-        found["levels"] = parse_counts(how.levels, "--levels")
+        found["levels"] = opt.parse_counts(how.levels, "--levels")
     for name, text in (("budget", how.budget), ("tolerance", how.tolerance)):
         if text is not None:
-            found[name] = parse_fraction(f"--{name}", text)
+            found[name] = opt.parse_fraction(f"--{name}", text)
     return found
 
 
@@ -183,22 +180,20 @@ def _latest_model(series: "Lineage | None", path: str) -> "HierarchicalKMedian":
 
 
 def _check_outputs(
-    model: str, data: str, output: OutputOptions, keep: KeepOptions, *, same: bool
+    model: str, data: str, output: opt.OutputOptions, keep: KeepOptions, *, same: bool
 ) -> None:
     if same and not output.force:
         raise InputError(f"--model {keep.to} is the model that is followed; add --force.")
-    outputs: dict[str, tuple[str | None, tuple[str, ...]]] = {
-        "--out": (output.out, TABLE_ENDINGS),
-        "--model": (keep.to, ()),
-    }
-    check_outputs(outputs, force=output.force, inputs=(data,) if same else (model, data))
+    inputs = (data,) if same else (model, data)
+    outputs: Outputs = {"--out": (output.out, TABLE_ENDINGS), "--model": (keep.to, ())}
+    check_outputs(outputs, force=output.force, inputs=inputs)
     if keep.lineage is not None and not os.path.isdir(keep.lineage):
         check_outputs({"--lineage": (keep.lineage, ())}, force=False, inputs=(model, data))
 
 
 def _read(
     data: str,
-    read: ReadOptions,
+    read: opt.ReadOptions,
     model: "HierarchicalKMedian",
     id: str | None,
     weights: str | None,
@@ -265,7 +260,7 @@ def _describe(today: "HierarchicalKMedian") -> dict[str, Any]:
                 "k": int(k),
                 "moved": float(report.moved[j]),
                 **costs[k],
-                **{name: _finite(ratio[j]) for name, ratio in relative.items()},
+                **{name: float(ratio[j]) for name, ratio in relative.items()},
             }
             for j, k in enumerate(report.levels)
         ],
@@ -273,45 +268,25 @@ def _describe(today: "HierarchicalKMedian") -> dict[str, Any]:
     }
 
 
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
-def _show_dry_run(console: Console, today: "HierarchicalKMedian") -> None:
-    record = _describe(today)
-    if console.display.json:
-        console.show_json({"dry_run": True, **record})
-    else:
-        _show_summary(console, today, record)
-
-
 def _show_summary(console: Console, today: "HierarchicalKMedian", record: dict[str, Any]) -> None:
     from holdfast.lineage.show import describe_follow
 
     console.show_line(describe_follow(today.follow_, today.events_))
-    relative = ("cost_of_one", "cost_of_staying", "cost_of_fresh")
-    rows = [
-        [str(line["k"]), f"{line['moved']:.2%}", f"{line['cost']:.4g}"]
-        + ["-" if line[name] is None else f"{line[name]:.1%}" for name in relative]
-        for line in record["levels"]
-    ]
-    console.show_table(["clusters", "moved", "cost", "of one", "of staying", "of a new fit"], rows)
+    console.show_records(_LEVELS, record["levels"])
 
 
-def _show(
-    console: Console, today: Any, dataset: "Dataset", out: str, keep: KeepOptions, series: Any
-) -> None:
-    """Write the labels and tell what changed."""
+def _write_labels(
+    console: Console, today: Any, dataset: "Dataset", record: dict[str, Any], out: str,
+    keep: KeepOptions, series: Any,
+) -> None:  # fmt: skip
     hierarchy, report = today.hierarchy_, today.follow_
     names = {k: hierarchy.names(k)[hierarchy.cut(k)] for k in report.levels}
     table = build_label_table(
         dataset.id_name, dataset.ids, dataset.used, names, hierarchy.center_indices
     )
-    held = pa.nulls(table.num_rows, pa.bool_()).to_numpy(zero_copy_only=False)
+    held = np.full(table.num_rows, None)
     held[dataset.used] = today.held_
     table = table.append_column("held", pa.array(held, type=pa.bool_()))
-    record = {"n_rows": table.num_rows, "n_used": int(dataset.rows.shape[0]), **_describe(today)}
+    counts = {"n_rows": table.num_rows, "n_used": int(dataset.rows.shape[0])}
     others = {"model": keep.to, "lineage": None if series is None else os.fspath(series.path)}
-    show_labels(console, record, table, out, others)
-    if not console.display.json:
-        _show_summary(console, today, record)
+    show_labels(console, {**counts, **record}, table, out, others)

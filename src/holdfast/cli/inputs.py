@@ -3,12 +3,12 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import holdfast
+from holdfast._machine import np
 from holdfast._machine.files import file_state, hold_file
-from holdfast._machine.lazy import np
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.options import ColumnOptions, ReadOptions
 from holdfast.tables.errors import (
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _METHODS = ("means", "medoids", "tree")
 _METRICS = ("euclidean", "manhattan", "cosine")
-_USABLE = ("columns", "drop", "id")  # options about columns that do not prepare them
 _MOST_TREATMENTS = 40
 
 
@@ -162,7 +161,7 @@ def read_dataset(
     """Read a table and prepare its rows for a method, as the options say, or as for a model."""
     from holdfast.tables.dataset import prepare_table
 
-    choice, missing = column.choice(weights), column.missing
+    choice, missing = column.choice(weights), column.missing  # checked before the file is read
     known = None if like is None else table_of(like).id_name
     exact = (column.id, known)  # ids are text, as written
     table = read_file(path, read, console, exact=exact, keep_written=keep_written)
@@ -232,14 +231,11 @@ def read_raw(
     console: Console,
 ) -> RawData:
     """Read data without preparing them."""
-    default = ColumnOptions()
-    for each in fields(ColumnOptions):
-        if each.name not in _USABLE and getattr(column, each.name) != getattr(default, each.name):
-            name = "no-standardize" if each.name == "standardize" else each.name.replace("_", "-")
-            raise InputError(
-                f"--{name} prepares the table, but --clusterer gets it as it was read. Leave --{name} "
-                "out, and prepare in the clusterer, for example with holdfast.TablePreparer."
-            )
+    for name in column.changed(("columns", "drop", "id")):
+        raise InputError(
+            f"{name} prepares the table, but --clusterer gets it as it was read. Leave {name} out, and "
+            "prepare in the clusterer, for example with holdfast.TablePreparer."
+        )
     if text is not None and (pairwise or path.lower().endswith(".npz")):
         raise InputError("--text names a column of a table; distances and .npz files have none.")
     if path.lower().endswith(".npz"):
@@ -289,17 +285,14 @@ def _to_texts(table: Any, name: str) -> RawData:
     return RawData(texts, f"the texts of column {show_name(found)}")
 
 
-def number_rows(n_rows: int) -> "NDArray[np.float64]":
-    """Row numbers, by which rows are sampled that have no columns of numbers."""
-    return np.arange(n_rows, dtype=np.float64)[:, None]
-
-
 def choose_rows(
-    rows: "NDArray[np.float64]", most: int | None, seed: int, console: Console
+    rows: "NDArray[np.float64] | int", most: int | None, seed: int, console: Console
 ) -> "NDArray[np.int64]":
-    """Sample rows to measure, by their content; None for all. Returns their numbers."""
+    """Sample rows to measure, by their content, or by number if only their count is given."""
     from holdfast._machine.hash import keyed_sample
 
+    if isinstance(rows, int):
+        rows = np.arange(rows, dtype=np.float64)[:, None]
     n_rows = rows.shape[0]
     if most is None or most >= n_rows:
         return np.arange(n_rows)
@@ -353,16 +346,15 @@ def limit_counts(
     found: Any = None
     for part in parts:
         counted = part.rows if part.weight is None else part.rows[part.weight > 0.0]
-        start = 0
-        while start < counted.shape[0]:  # the first few rows suffice, as a rule
+        for start in range(0, counted.shape[0], 4 * most):  # the first few rows suffice, as a rule
             block = counted[start : start + 4 * most]
             found = np.unique(block if found is None else np.vstack((found, block)), axis=0)
-            start, n_rows = start + 4 * most, n_rows + block.shape[0]
+            n_rows += block.shape[0]
             if found.shape[0] >= most:
                 return ks
-    distinct = 0 if found is None else int(found.shape[0])
-    if distinct == 0:
+    if found is None:
         return ks  # the fit says what is wrong
+    distinct = int(found.shape[0])
     limited = tuple(sorted({min(k, distinct) for k in ks}))
     too_many = [str(k) for k in ks if k > distinct]
     console.notice(

@@ -4,8 +4,9 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast._machine.lazy import np, pa
+from holdfast._machine import np, pa
 from holdfast._machine.work import Progress, ProgressOption
+from holdfast.cli import options as opt
 from holdfast.cli.console import Console
 from holdfast.cli.inputs import (
     check_cuts,
@@ -15,19 +16,7 @@ from holdfast.cli.inputs import (
     read_file,
     table_of,
 )
-from holdfast.cli.options import (
-    ID,
-    Append,
-    Chunked,
-    Clusters,
-    DataFile,
-    DisplayOptions,
-    ModelFile,
-    OutputOptions,
-    ReadOptions,
-    option,
-    parse_counts,
-)
+from holdfast.cli.options import option
 from holdfast.cli.parts import Parts, append_labels, show_parts
 from holdfast.tables.errors import count, show_name
 from holdfast.tables.write import build_label_table, write_table
@@ -50,15 +39,26 @@ PREDICT_EXAMPLES = (
 
 _BLOCK_ROWS = 1 << 16  # labeled between two reports of progress
 _MOST_SIZES = 12
+_CLUSTERS = (
+    ("cluster", "names", ""), ("rows", "sizes", ","), ("fraction", "fraction", ".1%"),
+    ("center", "centers", ""),
+)  # fmt: skip
+_CUTS = (
+    ("clusters", "k", ""), ("cost", "cost", ".4g"), ("of one", "cost_of_one", ".0%"),
+    ("rows in each", "listed", ""),
+)  # fmt: skip
 _MOST_COLUMNS = 7
 _MOST_CATEGORIES = 3  # of them
 
 
 def cut(
-    model: ModelFile, clusters: Clusters, output: OutputOptions, display: DisplayOptions
+    model: opt.ModelFile,
+    clusters: opt.Clusters,
+    output: opt.OutputOptions,
+    display: opt.DisplayOptions,
 ) -> None:
     """Cut a fitted hierarchy into any number of clusters, without fitting again."""
-    ks = parse_counts(clusters)
+    ks = opt.parse_counts(clusters)
     console = output.open("cut", display, (model,))
     fitted = load_model(model)
     check_cuts(fitted, ks, model)
@@ -76,24 +76,24 @@ def cut(
 
 
 def predict(
-    model: ModelFile,
-    data: DataFile,
-    read: ReadOptions,
-    output: OutputOptions,
-    display: DisplayOptions,
+    model: opt.ModelFile,
+    data: opt.DataFile,
+    read: opt.ReadOptions,
+    output: opt.OutputOptions,
+    display: opt.DisplayOptions,
     clusters: str | None = option(
         "--clusters -k K,K,...", "Numbers of clusters; by default those of the fit."
     ),
-    id: str | None = option("--id COLUMN", ID),
-    append: Append = False,
-    chunked: Chunked = False,
+    id: str | None = option("--id COLUMN", opt.ID),
+    append: opt.Append = False,
+    chunked: opt.Chunked = False,
 ) -> None:
     """Label new rows without moving any center.
 
     Columns are found by name, in any order (by position in files without names), and prepared as
     they were for the fit.
     """
-    asked = None if clusters is None else parse_counts(clusters)
+    asked = None if clusters is None else opt.parse_counts(clusters)
     console = output.open("predict", display, (model, data))
     fitted = load_model(model)
     source = table_of(fitted)
@@ -237,38 +237,28 @@ def show_labels(
         _show_cuts(record["cuts"], console)
         if "profile" in record:
             _show_profile(record["profile"], console)
-    for path in files.values():
-        if path is not None:
-            console.notice(f"wrote {path}")
+    console.show_files(files)
 
 
 def _show_cuts(cuts: list[dict[str, Any]], console: Console) -> None:
     """Print the clusters of one k, or a line for each of several."""
     if len(cuts) == 1:
-        total = sum(cuts[0]["sizes"])
-        clusters = zip(*(cuts[0][name] for name in ("names", "sizes", "centers")), strict=True)
-        console.show_table(
-            ["cluster", "rows", "fraction", "center"],
-            [
-                [str(t), f"{size:,}", f"{size / total:.1%}", str(center)]
-                for t, size, center in clusters
-            ],
-        )
-        if cuts[0]["cost_of_one"] is not None:
+        cut = cuts[0]
+        total, keys = sum(cut["sizes"]), ("names", "sizes", "centers")
+        clusters = zip(*(cut[key] for key in keys), strict=True)
+        records = [{**dict(zip(keys, c, strict=True)), "fraction": c[1] / total} for c in clusters]
+        console.show_records(_CLUSTERS, records)
+        if cut["cost_of_one"] is not None:
             console.show_line(
-                f"k-median cost {cuts[0]['cost']:.4g} in prepared units, {cuts[0]['cost_of_one']:.0%} "
+                f"k-median cost {cut['cost']:.4g} in prepared units, {cut['cost_of_one']:.0%} "
                 "of the cost of one cluster"
             )
         return
-    rows = []
     for cut in cuts:
-        sizes = [f"{size:,}" for size in cut["sizes"][:_MOST_SIZES]]
-        more = len(cut["sizes"]) - len(sizes)
-        listed = " ".join(sizes) + (f" and {more:,} more" if more else "")
-        relative = cut["cost_of_one"]
-        costs = ["-", "-"] if relative is None else [f"{cut['cost']:.4g}", f"{relative:.0%}"]
-        rows.append([str(cut["k"]), *costs, listed])
-    console.show_table(["clusters", "cost", "of one", "rows in each"], rows)
+        more = len(cut["sizes"]) - _MOST_SIZES
+        sizes = " ".join(f"{size:,}" for size in cut["sizes"][:_MOST_SIZES])
+        cut["listed"] = sizes + (f" and {more:,} more" if more > 0 else "")
+    console.show_records(_CUTS, cuts)
 
 
 def _show_profile(profile: dict[str, Any], console: Console) -> None:

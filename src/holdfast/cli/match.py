@@ -5,17 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import holdfast
-from holdfast._machine.lazy import np, pa, pc
+from holdfast._machine import np, pa
+from holdfast.cli import options as opt
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import read_file
 from holdfast.cli.labels import show_labels
-from holdfast.cli.options import (
-    DisplayOptions,
-    OutputOptions,
-    ReadOptions,
-    option,
-    parse_names,
-)
+from holdfast.cli.options import option
 from holdfast.tables.errors import list_names
 from holdfast.tables.read import DataTable
 
@@ -27,15 +22,21 @@ EXAMPLES = (
     "holdfast match labels.csv today.csv --id row --out renamed.csv",
 )
 
+_SUMMARY = (
+    ("labels", "column", ""), ("in both", "n_common", ","), ("removed", "n_removed", ","),
+    ("new", "n_new", ","), ("moved", "n_moved", ","), ("fraction", "moved_fraction", ".1%"),
+    ("clusters removed", "clusters_removed", ""), ("clusters new", "clusters_new", ""),
+)  # fmt: skip
+
 
 def match(
     old: Annotated[
         str, typer.Argument(metavar="OLD", help="Yesterday's labels, as written by fit.")
     ],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Today's labels.")],
-    read: ReadOptions,
-    output: OutputOptions,
-    display: DisplayOptions,
+    read: opt.ReadOptions,
+    output: opt.OutputOptions,
+    display: opt.DisplayOptions,
     id: str | None = option(
         "--id COLUMN", "Column that identifies rows in both tables; by default their position."
     ),
@@ -54,7 +55,7 @@ def match(
     if old == new == "-":
         raise InputError("only one of the two tables can be standard input.")
     before, after = (read_file(path, read, console, exact=(id,)) for path in (old, new))
-    names = _choose_columns(before, after, parse_names("--columns", columns))
+    names = _choose_columns(before, after, opt.parse_names("--columns", columns))
     for table in (before, after):
         if id is not None and id not in table.data.column_names:
             raise InputError(f"--id: {table.source} has no column {id!r}.")
@@ -90,8 +91,7 @@ def _match_column(
     before: "DataTable", after: "DataTable", name: str, id: str | None, noise: str | None
 ) -> "tuple[pa.Array, dict[str, Any]]":
     """Rename one column; rows without a label keep none."""
-    old_labels, old_present = _labels(before, name)
-    new_labels, new_present = _labels(after, name)
+    (old, old_rows), (new, new_rows) = (_labels(table, name) for table in (before, after))
     old_ids, new_ids = _ids(before, id), _ids(after, id)
     if id is None and old_ids.size != new_ids.size:
         raise InputError(
@@ -100,64 +100,41 @@ def _match_column(
         )
     if old_ids.dtype.kind != new_ids.dtype.kind:
         old_ids, new_ids = old_ids.astype(np.str_), new_ids.astype(np.str_)
-    _check_common(before, after, name, id, old_ids[old_present], new_ids[new_present])
+    old_ids, new_ids = old_ids[old_rows], new_ids[new_rows]
+    if not np.isin(new_ids, old_ids).any():
+        raise InputError(
+            f"no row has a label in column {name} of both {before.source} and {after.source}. If "
+            "their order differs, name the column that identifies rows with --id."
+            if id is None
+            else f"the labeled rows of {before.source} and {after.source} have no id in common in "
+            f"column {id}, such as {old_ids[0]} and {new_ids[0]}; expected ids of the same rows. "
+            "Check both tables, or name another column with --id."
+        )
     plain: Any = noise
-    if noise is not None and old_labels.dtype.kind in "iu":
+    if noise is not None and old.dtype.kind == "i":
         try:
             plain = int(noise)
         except ValueError:
             raise InputError(f"--noise: the labels are numbers; got {noise!r}.") from None
     with input_errors():
-        found = holdfast.match_labels(
-            old_labels[old_present],
-            new_labels[new_present],
-            reference_ids=old_ids[old_present],
-            new_ids=new_ids[new_present],
-            noise=plain,
-        )
-    whole: NDArray[Any] = np.zeros(new_labels.size, dtype=found.dtype)
-    whole[new_present] = found
-    summary = _summarise(old_labels[old_present], found, old_ids[old_present], new_ids[new_present])
-    return pa.array(whole, mask=~new_present), summary
-
-
-def _check_common(
-    before: "DataTable",
-    after: "DataTable",
-    name: str,
-    id: str | None,
-    old_ids: "NDArray[Any]",
-    new_ids: "NDArray[Any]",
-) -> None:
-    """Check that some row has a label in both tables."""
-    if np.isin(new_ids, old_ids).any():
-        return
-    if id is None:
-        raise InputError(
-            f"no row has a label in column {name} of both {before.source} and {after.source}. If "
-            "their order differs, name the column that identifies rows with --id."
-        )
-    raise InputError(
-        f"the labeled rows of {before.source} and {after.source} have no id in common in column "
-        f"{id}, such as {old_ids[0]} and {new_ids[0]}; expected ids of the same rows. Check both "
-        "tables, or name another column with --id."
-    )
+        found = holdfast.match_labels(old, new, reference_ids=old_ids, new_ids=new_ids, noise=plain)
+    whole: NDArray[Any] = np.zeros(new_rows.size, dtype=found.dtype)
+    whole[new_rows] = found
+    return pa.array(whole, mask=~new_rows), _summarise(old, found, old_ids, new_ids)
 
 
 def _labels(table: "DataTable", name: str) -> "tuple[NDArray[Any], NDArray[np.bool_]]":
     """Labels, and which rows have one."""
-    column = table.data.column(name).combine_chunks()
-    present = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    column = table.data.column(name)
+    present = column.is_valid().to_numpy()
     if not present.any():
         raise InputError(f"column {name} of {table.source} has no labels.")
-    if pa.types.is_integer(column.type):
-        return column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), present
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        texts = column.fill_null("").to_numpy(zero_copy_only=False)
-        return texts.astype(np.str_), present
-    raise InputError(
-        f"column {name} of {table.source} holds {column.type}; labels must be integers or text."
-    )
+    integer = pa.types.is_integer(column.type)
+    if not (integer or pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        raise InputError(
+            f"column {name} of {table.source} holds {column.type}; labels must be integers or text."
+        )
+    return column.drop_null().to_numpy().astype(np.int64 if integer else np.str_), present
 
 
 def _ids(table: "DataTable", id: str | None) -> "NDArray[Any]":
@@ -201,14 +178,7 @@ def _show(summaries: list[dict[str, Any]], renamed: "pa.Table", out: str, consol
     show_labels(console, {"columns": summaries}, renamed, out, {})
     if console.display.json:
         return
-    counts = ("n_common", "n_removed", "n_new", "n_moved")
-    clusters = ("clusters_removed", "clusters_new")
-    console.show_table(
-        ["labels", "in both", "removed", "new", "moved", "fraction"]
-        + ["clusters removed", "clusters new"],
-        [
-            [s["column"], *(f"{s[name]:,}" for name in counts), f"{s['moved_fraction']:.1%}"]
-            + [" ".join(map(str, s[name])) or "-" for name in clusters]
-            for s in summaries
-        ],
-    )
+    for summary in summaries:
+        for name in ("clusters_removed", "clusters_new"):
+            summary[name] = " ".join(map(str, summary[name])) or "-"
+    console.show_records(_SUMMARY, summaries)

@@ -2,14 +2,14 @@
 
 import csv
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from holdfast.cli.console import Console, InputError
 from holdfast.tables.text import TextFormat
-from holdfast.tables.write import TABLE_ENDINGS, check_outputs
+from holdfast.tables.write import TABLE_ENDINGS, Outputs, check_outputs
 
 if TYPE_CHECKING:
     from holdfast.tables.columns import ColumnChoice
@@ -187,6 +187,12 @@ class ColumnOptions:
         "Fill missing values with the median of their column, and do not mark them.",
     )
 
+    def changed(self, but: tuple[str, ...]) -> list[str]:
+        """List the options that were given, but for some."""
+        given = [f.name for f in fields(self) if getattr(self, f.name) != f.default]
+        shown = {"standardize": "no-standardize"}
+        return [f"--{shown.get(n, n).replace('_', '-')}" for n in given if n not in but]
+
     def choice(self, weights: str | None = None) -> "ColumnChoice":
         """Return the same for `holdfast.tables`."""
         from holdfast.tables.columns import ColumnChoice
@@ -245,7 +251,7 @@ class OutputOptions:
         command: str,
         display: "DisplayOptions",
         inputs: tuple[str, ...],
-        others: "dict[str, tuple[str | None, tuple[str, ...]]] | None" = None,
+        others: Outputs | None = None,
     ) -> Console:
         """Refuse files that could not be written; return what the command prints to."""
         outputs = {"--out": (self.out, TABLE_ENDINGS), **(others or {})}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast._machine.lazy import np, pa
+from holdfast._machine import np, pa
 from holdfast._machine.work import Progress, ProgressOption
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import limit_counts, save_model, show_preparation, table_of

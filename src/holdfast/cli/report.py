@@ -6,25 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import holdfast
-from holdfast._machine.lazy import np
+from holdfast._machine import np
+from holdfast.cli import options as opt
 from holdfast.cli.console import Console, input_errors
 from holdfast.cli.inputs import check_method, read_dataset
-from holdfast.cli.options import (
-    DELETE,
-    ColumnOptions,
-    DataFile,
-    DisplayOptions,
-    Epsilon,
-    Force,
-    MethodOption,
-    ReadOptions,
-    ReportMeasureOptions,
-    check_seed,
-    option,
-    parse_amounts,
-    parse_epsilon,
-    parse_names,
-)
+from holdfast.cli.options import option
 from holdfast.clusterers import METHODS
 from holdfast.tables.errors import count, list_columns, show_name
 from holdfast.tables.write import check_outputs, write_file
@@ -40,28 +26,28 @@ EXAMPLES = ("holdfast report wine.csv -k 4 --methods ward --trials 3 --out repor
 
 
 def report(
-    data: DataFile,
-    read: ReadOptions,
-    column: ColumnOptions,
-    how: ReportMeasureOptions,
-    display: DisplayOptions,
+    data: opt.DataFile,
+    read: opt.ReadOptions,
+    column: opt.ColumnOptions,
+    how: opt.ReportMeasureOptions,
+    display: opt.DisplayOptions,
     clusters: int = option(
         "--clusters -k", "Number of clusters that is measured and shown first.", 8, min=1
     ),
-    method: MethodOption = "means",
-    epsilon: Epsilon = "auto",
+    method: opt.MethodOption = "means",
+    epsilon: opt.Epsilon = "auto",
     methods: str | None = option(
         "--methods M,M,...",
         f"Methods to compare with: some of {', '.join(METHODS)}. By default the first "
         "three, the linkages and bisecting_kmeans.",
     ),
-    delete: str = option(*DELETE, default="1,5%,20%"),
+    delete: str = option(*opt.DELETE, default="1,5%,20%"),
     title: str | None = option("--title", "Title of the page; by default the name of the file."),
     no_rows: bool = option(
         "--no-rows", "Leave out everything about single rows: values, ids, points.", False
     ),
     out: str = option("--out -o FILE", "The page to write.", "report.html"),
-    force: Force = False,
+    force: opt.Force = False,
 ) -> None:
     """Write one HTML page about a clustering: what the clusters are and how stable they are.
 
@@ -69,13 +55,13 @@ def report(
     on the page.
     """
     console = Console("report", display)
-    check_seed(how.seed)
+    opt.check_seed(how.seed)
     check_method(method)
-    estimator_options = {"method": method, "epsilon": parse_epsilon(epsilon)}
+    model: dict[str, Any] = {"method": method, "epsilon": opt.parse_epsilon(epsilon)}
     options: dict[str, Any] = {
         "n_clusters": clusters,
-        "methods": None if methods is None else parse_names("--methods", methods),
-        "delete": parse_amounts(delete),
+        "methods": None if methods is None else opt.parse_names("--methods", methods),
+        "delete": opt.parse_amounts(delete),
         "rows": not no_rows,
         "title": title or Path(data).name,
         "command": _describe_command(sys.argv[1:]),
@@ -85,9 +71,10 @@ def report(
     with console.remember() as notices:
         dataset = read_dataset(data, read, column, console, method=method)
     options["preparation"] = _describe_preparation(dataset, notices[:-1])  # the last sums up
-    page = _build(dataset, options, estimator_options, console)
-    html = page.to_html().encode()
-    write_file(out, lambda file: file.write(html))
+    options["estimator"] = holdfast.HierarchicalKMedian(**model)
+    with console.progress("measuring") as progress, input_errors():
+        page = _build(dataset, progress, options)
+    write_file(out, page.to_html().encode())
     _show(page.to_dict(), out, console)
 
 
@@ -101,30 +88,18 @@ def _describe_command(arguments: list[str]) -> str:
     return shlex.join(["holdfast", *map(shorten, arguments)])
 
 
-def _build(
-    dataset: "Dataset",
-    options: dict[str, Any],
-    estimator_options: dict[str, Any],
-    console: Console,
-) -> "Report":
+def _build(dataset: "Dataset", progress: Any, options: dict[str, Any]) -> "Report":
     from holdfast.estimator.explaining import columns_of
-    from holdfast.report import build_report
 
     ids = None
     if dataset.ids is not None:
         ids = dataset.ids.to_numpy()[dataset.used].tolist()
     elif not dataset.used.all():
         ids = np.flatnonzero(dataset.used).tolist()
-    with console.progress("measuring") as progress, input_errors():
-        return build_report(
-            dataset.rows,
-            names=columns_of(dataset.preparation),
-            ids=ids,
-            values=dataset.values,  # gaps are shown as gaps, whatever filled them
-            estimator=holdfast.HierarchicalKMedian(**estimator_options),
-            progress=progress,
-            **options,
-        )
+    return holdfast.build_report(
+        dataset.rows, names=columns_of(dataset.preparation), ids=ids, progress=progress,
+        values=dataset.values, **options,  # gaps are shown as gaps, whatever filled them
+    )  # fmt: skip
 
 
 def _show(page: dict[str, Any], out: str, console: Console) -> None:

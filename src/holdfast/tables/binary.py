@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from holdfast._machine.lazy import np, pa, parquet
+from holdfast._machine import np, pa, parquet
 from holdfast.tables.errors import MissingFile, TableError, describe_reason, list_names
 from holdfast.tables.text import choose_names
 
@@ -23,17 +23,24 @@ def read_binary(kind: str, file: Any, source: str) -> "pa.Table":
     return found
 
 
+Parts = Iterator[tuple[Any, float]]
+"""Parts of a file, and the fraction of the file that is read after each."""
+
+
 def stream_binary(
     kind: str, file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
-) -> Iterator[tuple[Any, float]]:
-    """Parts of a file, and the fraction of the file that is read after each."""
-    reader = {"parquet": _stream_parquet, "arrow": _stream_arrow, "npy": _stream_array}[kind]
-    return reader(file, source, columns, part_rows)
+) -> Parts:
+    """Read a file in parts."""
+    if kind == "npy":
+        return _stream_array(source, columns, part_rows)
+    return (_stream_parquet if kind == "parquet" else _stream_arrow)(
+        file, source, columns, part_rows
+    )
 
 
 def _stream_parquet(
     file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
-) -> Iterator[tuple[Any, float]]:
+) -> Parts:
     # Not by pyarrow.dataset, which decodes whole row groups, and these may be as large as the file;
     # pre_buffer would do the same.
     with parquet.ParquetFile(file, pre_buffer=False) as opened:
@@ -50,9 +57,7 @@ def _choose_distinct(schema: Any, source: str, columns: tuple[str, ...] | None) 
     return choose_names(source, columns, schema.names)
 
 
-def _stream_arrow(
-    file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
-) -> Iterator[tuple[Any, float]]:
+def _stream_arrow(file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int) -> Parts:
     opened = _open_arrow(file)
     chosen = _choose_distinct(opened.schema, source, columns)
     if hasattr(opened, "num_record_batches"):  # a file, not a stream
@@ -67,9 +72,7 @@ def _stream_arrow(
         yield found, fraction
 
 
-def _stream_array(
-    file: Any, source: str, columns: tuple[str, ...] | None, part_rows: int
-) -> Iterator[tuple[Any, float]]:
+def _stream_array(source: str, columns: tuple[str, ...] | None, part_rows: int) -> Parts:
     array = _load_array(lambda: np.load(source, mmap_mode="r", allow_pickle=False), source)
     for start in range(0, max(array.shape[0], 1), part_rows):
         part = _to_table(array[start : start + part_rows])

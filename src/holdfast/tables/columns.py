@@ -9,13 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.lazy import pa, pc
-from holdfast.tables.errors import (
-    TableError,
-    count,
-    list_names,
-    show_name,
-)
+from holdfast._machine import pa, pc
+from holdfast.tables.errors import TableError, count, list_names, show_name
 from holdfast.tables.preparation import find_kind, to_doubles
 from holdfast.tables.read import DataTable
 
@@ -114,15 +109,13 @@ def describe_text(column: "pa.ChunkedArray") -> str:
 
 def find_rounded(table: DataTable, names: tuple[str, ...]) -> list[str]:
     """Columns of integers that doubles do not hold exactly."""
-    found = ((name, table.data.column(name)) for name in names)
-    return [name for name, c in found if pa.types.is_integer(c.type) and _beyond_doubles(c)]
-
-
-def _beyond_doubles(column: "pa.ChunkedArray") -> bool:
-    ends = pc.min_max(column).as_py()
-    return ends["max"] is not None and (
-        ends["max"] > _EXACT_INTEGERS or ends["min"] < -_EXACT_INTEGERS
-    )
+    found = []
+    for name in names:
+        column = table.data.column(name)
+        if pa.types.is_integer(column.type) and len(column) > column.null_count:
+            low, high = pc.min_max(column).as_py().values()
+            found += [name] * (high > _EXACT_INTEGERS or low < -_EXACT_INTEGERS)
+    return found
 
 
 def take_ids(table: DataTable, name: str | None) -> "pa.ChunkedArray | None":

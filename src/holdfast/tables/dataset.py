@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.lazy import pa
+from holdfast._machine import pa
 from holdfast.tables.columns import (
     ColumnChoice,
     DistinctIds,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
-from holdfast._machine.lazy import pa
+from holdfast._machine import pa
 
 Notify = Callable[[str], None]
 """Is told what was left out, filled or rounded."""

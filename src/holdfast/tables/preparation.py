@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine import pa, pc
 from holdfast._machine.hash import log_each
-from holdfast._machine.lazy import pa, pc
 from holdfast.tables.errors import TableError, count, show_name
 from holdfast.tables.read import DataTable
 
@@ -219,14 +219,12 @@ def to_doubles(column: "pa.ChunkedArray") -> Rows:
 
 
 def _to_seconds(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    kind = column.type
+    kind, unit = column.type, pa.duration("us")
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        column, per_second = column.cast(pa.timestamp("us", getattr(kind, "tz", None))), 1e6
+        unit = pa.timestamp("us", getattr(kind, "tz", None))
     elif pa.types.is_time(kind):
-        column, per_second = column.cast(pa.time64("us")), 1e6
-    else:
-        column, per_second = column.cast(pa.duration("us")), 1e6
-    return pc.divide(column.cast(pa.int64()).cast(pa.float64(), safe=False), per_second)
+        unit = pa.time64("us")
+    return pc.divide(column.cast(unit).cast(pa.int64()).cast(pa.float64(), safe=False), 1e6)
 
 
 def to_texts(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
@@ -285,11 +283,8 @@ def _parse_dates(column: "pa.ChunkedArray", name: str, table: DataTable) -> "pa.
         try:
             value.cast(pa.timestamp("us"))
         except pa.ArrowInvalid:
-            raise TableError(
-                f"`dates`: column {show_name(name)} of {table.source} has {value.as_py()[:30]!r} in "
-                f"row {table.first_row + row:,} (from 0); expected dates such as 2024-05-31 or "
-                "2024-05-31 14:30:00. Convert the column."
-            ) from None
+            why = "expected dates such as 2024-05-31 or 2024-05-31 14:30:00. Convert the column."
+            raise table.wrong_value(name, repr(value.as_py()[:30]), row, why, "dates") from None
     raise TableError(
         f"`dates`: column {show_name(name)} of {table.source} has dates with and without a zone."
     )
@@ -321,21 +316,18 @@ def _positions(column: "pa.ChunkedArray", source: Input, table: DataTable) -> Ro
     positions = np.where(codes >= 0, codes, np.nan)
     unknown = (codes < 0) & column.is_valid().to_numpy().astype(np.bool_)
     if unknown.any():
-        row = int(unknown.argmax())
-        raise TableError(
-            f"column {show_name(source.name)} of {table.source} has {column[row].as_py()!r} in row "
-            f"{table.first_row + row:,} (from 0); expected one of its ordered levels."
-        )
+        row = unknown.argmax()
+        why = "expected one of its ordered levels."
+        raise table.wrong_value(source.name, repr(column[row].as_py()), row, why)
     return positions
 
 
 def _check_finite(values: Rows, name: str, table: DataTable) -> None:
     infinite = np.isinf(values)
     if infinite.any():
-        raise TableError(
-            f"column {show_name(name)} of {table.source} has "
-            f"{count(int(infinite.sum()), 'infinite value')}, the first in row "
-            f"{table.first_row + int(infinite.argmax())} (rows count from 0). Replace them."
+        found = f"{count(int(infinite.sum()), 'infinite value')}, the first"
+        raise table.wrong_value(
+            name, found, infinite.argmax(), "expected finite ones. Replace them."
         )
 
 
@@ -343,11 +335,8 @@ def _logarithms(values: Rows, name: str, table: DataTable) -> Rows:
     """Logarithms of 1 + x, alike on every processor."""
     wrong = values < 0.0
     if wrong.any():
-        row = int(wrong.argmax())
-        raise TableError(
-            f"`transform`: column {show_name(name)} of {table.source} has {values[row]} in row "
-            f"{table.first_row + row:,} (from 0); a logarithm needs numbers of at least 0."
-        )
+        row, why = wrong.argmax(), "a logarithm needs numbers of at least 0."
+        raise table.wrong_value(name, values[row], row, why, "transform")
     missing = np.isnan(values)
     found = np.empty(values.size)
     log_each(np.where(missing, 1.0, 1.0 + values), found)
@@ -359,14 +348,9 @@ def _encode_cycle(seconds: Rows, cycle: str, out: Rows) -> None:
     """Points on a circle of diameter 1 for the hour of the day or the day of the week."""
     known = ~np.isnan(seconds)
     whole = np.where(known, seconds, 0.0).astype(np.int64)
-    if cycle == "hour":
-        hours = (whole % _DAY) // 3600
-        x, y = _HOURS[hours, 0], _HOURS[hours, 1]
-    else:
-        days = (whole // _DAY + 3) % 7  # 1970-01-01 was a Thursday
-        x, y = _WEEK[days, 0], _WEEK[days, 1]
-    out[:, 0] = np.where(known, x / 2.0, np.nan)
-    out[:, 1] = np.where(known, y / 2.0, np.nan)
+    hours, days = (whole % _DAY) // 3600, (whole // _DAY + 3) % 7  # 1970-01-01 was a Thursday
+    points = _HOURS[hours] if cycle == "hour" else _WEEK[days]
+    out[:] = np.where(known[:, None], points / 2.0, np.nan)
 
 
 def _circle_of_hours() -> Rows:

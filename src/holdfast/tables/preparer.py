@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast._machine.lazy import pa
+from holdfast._machine import pa
 from holdfast.tables.columns import (
     ColumnChoice,
     DistinctIds,

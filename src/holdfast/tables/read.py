@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from holdfast._machine import pa
 from holdfast._machine.files import read_pipe
-from holdfast._machine.lazy import pa
 from holdfast._machine.work import Progress, ProgressOption
 from holdfast.tables.binary import check_names, read_binary, stream_binary
 from holdfast.tables.errors import (
@@ -23,6 +23,7 @@ from holdfast.tables.errors import (
     explain_reading,
     ignore,
     list_names,
+    show_name,
 )
 from holdfast.tables.text import (
     GuessedTypes,
@@ -32,6 +33,9 @@ from holdfast.tables.text import (
     settle_format,
     stream_text,
 )
+
+Exact = tuple[str | None, ...]
+"""Names of columns that stay text, as they are written."""
 
 PART_ROWS = 1 << 20
 """Rows that are read and worked on at a time; never changes a result."""
@@ -44,15 +48,10 @@ _MAGIC = {
     b"\x1f\x8b": "gzip",
 }
 _ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".txt": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
+    **dict.fromkeys((".csv", ".txt"), "csv"),
+    **dict.fromkeys((".tsv", ".tab"), "tsv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
     ".npy": "npy",
 }
 _TEXT = ("csv", "tsv", "gzip")
@@ -72,12 +71,19 @@ class DataTable:
     written: "pa.Table | None" = None  # of a text file, all columns as they are written
     whole: bool = True  # whether this is all of the table
 
+    def wrong_value(self, name: str, has: Any, row: Any, why: str, option: str = "") -> TableError:
+        """Create the error for a value of a column, in a row of this part."""
+        return TableError(
+            f"{f'`{option}`: ' * bool(option)}column {show_name(name)} of {self.source} has {has} in "
+            f"row {self.first_row + int(row):,} (from 0); {why}"
+        )
+
 
 def read_table(
     path: str,
     text: TextFormat | None = None,
     *,
-    exact: tuple[str | None, ...] = (),
+    exact: Exact = (),
     keep_written: bool = False,
     notify: Notify = ignore,
     progress: ProgressOption = False,
@@ -100,8 +106,7 @@ def read_table(
         ):
             whole = file if kind == "npy" else _load(file, size, shown)
             if kind in _TEXT:
-                written, decimal = _read_text(kind, whole, head, source, text, notify)
-                data = _guess_and_convert(written, decimal, exact)
+                written, data = _read_text(kind, whole, head, source, text, exact, notify)
             else:
                 data = read_binary(kind, whole, source)
     data = _drop_index(data, source, notify)
@@ -115,7 +120,7 @@ def read_parts(
     text: TextFormat | None = None,
     *,
     columns: tuple[str, ...] | None = None,
-    exact: tuple[str | None, ...] = (),
+    exact: Exact = (),
     kinds: dict[str, str] | None = None,
     part_rows: int = PART_ROWS,
     keep_written: bool = False,
@@ -139,8 +144,7 @@ def read_parts(
             written = part if kind in _TEXT and keep_written else None
             with explain_reading(path):
                 if kind in _TEXT:
-                    kept = tuple(name for name in exact if name is not None)
-                    part = convert_text(part, kinds, decimal, kept)
+                    part = convert_text(part, kinds, decimal, exact)
             named = _is_named(kind, text)
             yield DataTable(path, part, named, first_row, fraction, written, whole=False)
         first_row += part.num_rows
@@ -266,22 +270,16 @@ def _unpack(kind: str, file: Any, head: bytes, source: str) -> tuple[str, Any, b
 
 
 def _read_text(
-    kind: str, file: Any, head: bytes, source: str, text: TextFormat, notify: Notify
-) -> "tuple[pa.Table, str]":
-    """Read a text file as it is written; also return the decimal point of its numbers."""
+    kind: str, file: Any, head: bytes, source: str, text: TextFormat, exact: Exact, notify: Notify
+) -> "tuple[pa.Table, pa.Table]":
+    """Read a text file as it is written, and with the types of its columns."""
     packed = kind == "gzip"
     kind, file, head = _unpack(kind, file, head, source)
     settled = settle_format(head, source, text, kind == "tsv", notify)
-    return read_text(_decompress(file) if packed else file, source, settled), settled.decimal or "."
-
-
-def _guess_and_convert(
-    written: "pa.Table", decimal: str, exact: tuple[str | None, ...]
-) -> "pa.Table":
-    guessed = GuessedTypes(decimal)
+    written = read_text(_decompress(file) if packed else file, source, settled)
+    guessed = GuessedTypes(settled.decimal or ".")
     guessed.see(written)
-    kept = tuple(name for name in exact if name is not None)
-    return convert_text(written, guessed.kinds(), decimal, kept)
+    return written, convert_text(written, guessed.kinds(), guessed.decimal, exact)
 
 
 def _stream(
@@ -324,15 +322,10 @@ def _drop_index(table: "pa.Table", source: str, notify: Notify) -> "pa.Table":
 def _check_shape(data: "pa.Table", source: str, kind: str) -> None:
     check_names(data, source)
     if data.num_rows == 0:
-        raise _without_rows(source, data.num_columns, kind)
-
-
-def _without_rows(source: str, n_columns: int, kind: str) -> TableError:
-    if kind not in _TEXT:
-        return TableError(
-            f"{source} has {count(n_columns, 'column')} but no rows; expected at least one row."
+        header, advice = "", ""
+        if kind in _TEXT:
+            header, advice = "a header of ", " If the first line is a row, add `no_header`."
+        raise TableError(
+            f"{source} has {header}{count(data.num_columns, 'column')} but no rows; expected at least "
+            f"one row.{advice}"
         )
-    return TableError(
-        f"{source} has a header of {count(n_columns, 'column')} but no rows; expected at least one "
-        "row. If the first line is a row, add `no_header`."
-    )

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine import pa
 from holdfast._machine.hash import combine_arrays
-from holdfast._machine.lazy import pa
 from holdfast.tables.columns import ColumnChoice, describe_text
 from holdfast.tables.errors import TableError, count, show_name, show_number
 from holdfast.tables.preparation import Input, Missing, Preparation, encode, find_kind, to_texts

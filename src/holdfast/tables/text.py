@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast._machine.lazy import arrow_csv, pa, pc
+from holdfast._machine import arrow_csv, pa, pc
 from holdfast.tables.errors import Notify, TableError, TextError, ignore, list_columns
 
 _BLOCK_BYTES = 1 << 24  # of a file that is read in parts
@@ -84,27 +84,23 @@ def _find_decimal(lines: list[str], separator: str) -> str:
 def read_text(file: Any, source: str, text: TextFormat) -> "pa.Table":
     """Read a whole text file of a settled format; every value stays as it is written."""
     block, names, raw = _read_names(file, source, text)
+    parse, convert = _options(text, raw)
 
-    def read(use_threads: bool, block_size: int) -> "pa.Table":
+    def read(block_size: int, **how: Any) -> "pa.Table":
         file.seek(0)
-        how = arrow_csv.ReadOptions(
-            encoding=text.encoding,
-            autogenerate_column_names=not text.header,
-            use_threads=use_threads,
-            block_size=block_size,
-        )
-        parse, convert = _options(text, raw)
-        return arrow_csv.read_csv(
-            file, read_options=how, parse_options=parse, convert_options=convert
-        )
+        options = arrow_csv.ReadOptions(
+            encoding=text.encoding, autogenerate_column_names=not text.header,
+            block_size=block_size, **how,
+        )  # fmt: skip
+        return arrow_csv.read_csv(file, options, parse, convert)
 
     try:
-        table = read(True, block)
+        table = read(block)
     except ValueError as error:
         if "straddling" in str(error):  # a line longer than a block: all is one block
-            table = read(True, _LARGEST_BLOCK)
+            table = read(_LARGEST_BLOCK)
         elif "Expected" in str(error):
-            table = read(False, block)  # fails again, and then knows the line
+            table = read(block, use_threads=False)  # fails again, and then knows the line
         else:
             raise
     table = table.rename_columns(names)
@@ -181,7 +177,6 @@ def _options(
     text: TextFormat, names: list[str], included: list[str] | None = None
 ) -> tuple[Any, Any]:
     """Parse by the format, and leave the named columns as text."""
-    assert text.separator is not None
     parse = arrow_csv.ParseOptions(delimiter=text.separator, newlines_in_values=True)
     convert = arrow_csv.ConvertOptions(
         strings_can_be_null=False,
@@ -281,7 +276,7 @@ class GuessedTypes:
 
 
 def convert_text(
-    table: "pa.Table", kinds: dict[str, str], decimal: str, exact: tuple[str, ...] = ()
+    table: "pa.Table", kinds: dict[str, str], decimal: str, exact: tuple[str | None, ...] = ()
 ) -> "pa.Table":
     """Convert columns of text to what they hold; `exact` ones stay as they are written."""
     columns = []
@@ -307,16 +302,11 @@ def _mark_missing(column: Any, trim: bool = True) -> Any:
 
 def _cast(values: Any, kind: str, decimal: str) -> Any:
     """Convert text; None where a value does not fit."""
-    types = {
-        "integer": pa.int64(),
-        "date": pa.date32(),
-        "time": pa.timestamp("us"),
-        "zoned": pa.timestamp("us", "UTC"),
-    }
+    types = {"integer": pa.int64(), "date": pa.date32()}
+    types |= {"time": pa.timestamp("us"), "zoned": pa.timestamp("us", "UTC")}
     try:
         if kind == "boolean":
-            known = pa.array(list(_BOOLEANS))
-            meant = pa.array(list(_BOOLEANS.values()))
+            known, meant = pa.array(list(_BOOLEANS)), pa.array(list(_BOOLEANS.values()))
             return pc.take(meant, pc.index_in(values, value_set=known))
         if kind in types:
             return values.cast(types[kind])

@@ -6,11 +6,13 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from holdfast._machine import arrow_csv, np, pa, parquet, pc
 from holdfast._machine.files import write_whole
-from holdfast._machine.lazy import arrow_csv, np, pa, parquet, pc
 from holdfast.tables.errors import TableError, WriteError, describe_reason, list_names
 
 if TYPE_CHECKING:
@@ -29,13 +31,14 @@ _BLOCK_ROWS = 1 << 16
 _STREAMS = ("--out", "--linkage", "--data")  # may go to a pipe or a device
 
 
-def check_outputs(
-    outputs: dict[str, tuple[str | None, tuple[str, ...]]], *, force: bool, inputs: tuple[str, ...]
-) -> None:
+Outputs = dict[str, tuple[str | None, tuple[str, ...]]]
+"""For each option, the file to be written (None: none) and the endings that it may have (any)."""
+
+
+def check_outputs(outputs: Outputs, *, force: bool, inputs: tuple[str, ...]) -> None:
     """Refuse outputs that could not be written, before any work is done.
 
-    `outputs` has for each option the file to be written (None: not asked for, "-": standard output) and
-    the endings that its name may have; none for any. `inputs` are read, and never replaced.
+    "-" is standard output. `inputs` are read, and never replaced.
     """
     taken = {os.path.realpath(path): path for path in inputs if path != "-"}
     for option, (path, endings) in outputs.items():
@@ -125,15 +128,19 @@ def write_parts(path: str, tables: "Iterable[pa.Table]") -> None:
             sys.stdout.buffer.flush()
         return
     ending = Path(path).suffix.lower()
-    if ending in (".csv", ".tsv"):
-        separator = "," if ending == ".csv" else "\t"
-        write_file(path, lambda file: _write_text(file, tables, separator))
-    else:
+    separator = {".csv": ",", ".tsv": "\t"}.get(ending)
+    if separator is None:
         write_file(path, lambda file: _write_binary(ending, file, tables))
+    else:
+        write_file(path, lambda file: _write_text(file, tables, separator))
 
 
-def write_file(path: str, write: Callable[[IO[bytes]], Any]) -> None:
+def write_file(path: str, content: bytes | Callable[[IO[bytes]], Any]) -> None:
     """Write a file under another name and rename it; into devices and pipes, write as it comes."""
+
+    def write(file: IO[bytes]) -> None:
+        file.write(content) if isinstance(content, bytes) else content(file)
+
     with _explain(path):
         if os.path.exists(path) and not os.path.isfile(path):
             with open(path, "wb") as file:
@@ -142,54 +149,38 @@ def write_file(path: str, write: Callable[[IO[bytes]], Any]) -> None:
             write_whole(os.path.realpath(path), write)
 
 
-class _explain:
+@contextmanager
+def _explain(what: str) -> Iterator[None]:
     """Say which file cannot be written, and why."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        # What the reader of a table complains about while another is written is a TableError.
-        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError | TableError):
-            raise WriteError(f"{self.what} cannot be written: {describe_reason(error)}.") from error
+    try:
+        yield
+    except (BrokenPipeError, TableError):  # of the reader of a table while another is written
+        raise
+    except OSError as error:
+        raise WriteError(f"{what} cannot be written: {describe_reason(error)}.") from error
 
 
 def _write_binary(ending: str, file: IO[bytes], tables: "Iterable[pa.Table]") -> None:
-    writer: Any = None
-    try:
-        for table in tables:
-            if writer is None:
-                columnar = ending in (".parquet", ".pq")
-                open_writer = parquet.ParquetWriter if columnar else pa.ipc.new_file
-                writer = open_writer(file, table.schema)
+    columnar = ending in (".parquet", ".pq")
+    parts = iter(tables)
+    first = next(parts)
+    open_writer = parquet.ParquetWriter if columnar else pa.ipc.new_file
+    with open_writer(file, first.schema) as writer:
+        for table in chain([first], parts):
             writer.write_table(table)
-    finally:
-        if writer is not None:
-            writer.close()
 
 
 def _write_text(file: IO[bytes], tables: "Iterable[pa.Table]", separator: str) -> None:
     """Write CSV in which text has quotes only where it needs them; Arrow would quote all of it."""
-    buffer = io.BytesIO()
     for number, block in enumerate(_in_blocks(tables)):
         if number == 0:
-            header = io.StringIO()
-            csv.writer(header, delimiter=separator, lineterminator="\n").writerow(
-                block.column_names
-            )
-            file.write(header.getvalue().encode())
-        options = arrow_csv.WriteOptions(
-            include_header=False,
-            delimiter=separator,
-            quoting_style="needed" if _needs_quotes(block, separator) else "none",
-        )
-        arrow_csv.write_csv(block, buffer, options)
+            text = io.StringIO()
+            csv.writer(text, delimiter=separator, lineterminator="\n").writerow(block.column_names)
+            file.write(text.getvalue().encode())
+        style = "needed" if _needs_quotes(block, separator) else "none"
+        how = arrow_csv.WriteOptions(include_header=False, delimiter=separator, quoting_style=style)
+        arrow_csv.write_csv(block, buffer := io.BytesIO(), how)
         file.write(buffer.getvalue())
-        buffer.seek(0)
-        buffer.truncate()
 
 
 def _in_blocks(tables: "Iterable[pa.Table]") -> "Iterator[pa.Table]":
