@@ -28,7 +28,6 @@ def choose_k(inputs: Inputs, own: SensitivityResult, segments: dict[str, Any]) -
     """
     suggestion = suggest_from(_select_change(own, inputs.deletes.index(inputs.main_delete)))
     picked, stable_to = _pick(suggestion), _find_last_stable(suggestion)
-    separation = segments["separation"]
     separated = _find_separated(segments)
     interval = np.minimum(suggestion.result.interval()[0], 1.0)  # no more than all rows
     return {
@@ -43,7 +42,7 @@ def choose_k(inputs: Inputs, own: SensitivityResult, segments: dict[str, Any]) -
         "stable_to": stable_to,
         "most_separated": separated,
         "headline": _name_k(picked, stable_to, separated),
-        "reason": explain_k(suggestion, stable_to, separated, separation),
+        "reason": explain_k(suggestion, stable_to, separated, segments["separation"]),
     }
 
 
@@ -77,16 +76,9 @@ def _name_k(picked: int | None, stable_to: int | None, separated: int | None) ->
 
 def _select_change(result: SensitivityResult, c: int) -> SensitivityResult:
     """Return what was measured for one of the changes."""
-    return replace(
-        result,
-        changes=result.changes[c : c + 1],
-        n_before=result.n_before[c : c + 1],
-        n_after=result.n_after[c : c + 1],
-        n_kept=result.n_kept[c : c + 1],
-        matched=result.matched[c : c + 1],
-        rand=None,
-        jaccard=None,
-    )
+    names = ("changes", "n_before", "n_after", "n_kept", "matched")
+    chosen = {name: getattr(result, name)[c : c + 1] for name in names}
+    return replace(result, **chosen, rand=None, jaccard=None)
 
 
 def _pick(suggestion: Suggestion) -> int | None:
@@ -103,42 +95,33 @@ def _pick(suggestion: Suggestion) -> int | None:
 
 
 def explain_k(
-    suggestion: Suggestion,
-    stable_to: int | None,
-    separated: int | None,
-    separation: list[float | None],
+    suggestion: Suggestion, stable_to: int | None, separated: int | None, separation: list[Any]
 ) -> str:
     """Explain what the measurements say about k."""
     text = _explain_movement(suggestion, stable_to)
-    if separated is not None:
-        text += (
-            f" Separation is best at k = {separated} (mean silhouette "
-            f"{separation[separated - 1]:.2f})."
-        )
-    return text
+    if separated is None:
+        return text
+    silhouette = f"mean silhouette {separation[separated - 1]:.2f}"
+    return f"{text} Separation is best at k = {separated} ({silhouette})."
 
 
 def _explain_movement(suggestion: Suggestion, stable_to: int | None) -> str:
-    picked = _pick(suggestion)
-    first = suggestion.n_clusters[0]
-    advice = "Choose k for your purpose, and check how well each cluster is found again."
+    picked, ks, mean = _pick(suggestion), suggestion.n_clusters, suggestion.mean
     if picked is None and stable_to is not None:
-        index = suggestion.n_clusters.index(stable_to) + 1
+        index = ks.index(stable_to) + 1
         return (
             f"Up to k = {stable_to}, at most {format_fraction(_HARDLY_MOVED)} of the remaining rows "
-            f"change cluster; at k = {suggestion.n_clusters[index]}, "
-            f"{format_fraction(float(suggestion.mean[index]))} do."
-        )
-    if picked is None and suggestion.mean[0] <= suggestion.mean.min():
-        return (
-            f"No k moves clearly less than the others. The smallest one, k = {first}, moves least, but "
-            f"most data are stable in few clusters. {advice}"
+            f"change cluster; at k = {ks[index]}, {format_fraction(float(mean[index]))} do."
         )
     if picked is None:
-        return f"No k moves clearly less than the others. {advice}"
-    index = suggestion.n_clusters.index(picked)
-    fraction = format_fraction(float(suggestion.mean[index]))
-    sides = "both neighbors" if index < len(suggestion.n_clusters) - 1 else "its neighbor"
+        least = f" The smallest one, k = {ks[0]}, moves least, but most data are stable in few clusters."
+        return (
+            f"No k moves clearly less than the others.{least if mean[0] <= mean.min() else ''} Choose k "
+            "for your purpose, and check how well each cluster is found again."
+        )
+    index = ks.index(picked)
+    fraction = format_fraction(float(mean[index]))
+    sides = "both neighbors" if index < len(ks) - 1 else "its neighbor"
     return (
         f"At k = {picked}, {fraction} of the remaining rows change cluster: less than at {sides}, by "
         f"more than two standard errors."
@@ -179,13 +162,12 @@ def choose_epsilon(inputs: Inputs, epsilon: float, progress: ProgressOption) -> 
 
 
 def _explain_epsilon(epsilon: float | None) -> str:
-    limit = round(100 * (_MAX_COST_RATIO - 1))
+    limit = f"{round(100 * (_MAX_COST_RATIO - 1))}% higher than with epsilon 0 (greedy centers)"
     if epsilon is None:
         return (
-            f"With every epsilon tried, the k-median cost is more than {limit}% higher than with "
-            f"epsilon 0 (greedy centers) and the same seeds."
+            f"With every epsilon tried, the k-median cost is more than {limit} and the same seeds."
         )
     return (
-        f"Of the values tried whose k-median cost is at most {limit}% higher than with epsilon 0 "
-        f"(greedy centers) and the same seeds, {epsilon:.3g} moves least."
+        f"Of the values tried whose k-median cost is at most {limit} and the same seeds, "
+        f"{epsilon:.3g} moves least."
     )

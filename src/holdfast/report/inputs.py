@@ -117,12 +117,9 @@ def check_inputs(
     clustered = np.ascontiguousarray(check_rows(X), dtype=np.float64)
     n, d = clustered.shape
     max_k = _check_size(clustered, n_clusters)
-    seed = seed_from(random_state)
-    model = _check_estimator(estimator)
-    model.set_params(n_clusters=int(n_clusters), random_state=seed, max_centers=max_k)
-    if model.column_scale is None:
-        model.column_scale = scale_of_rows(X)
-    deletes = _check_deletes(delete, n, int(n_clusters))
+    k, seed = int(n_clusters), seed_from(random_state)
+    model = _check_estimator(estimator, X, n_clusters=k, random_state=seed, max_centers=max_k)
+    deletes = _check_deletes(delete, n, k)
     columns, shown = _check_names(names, d), _check_values(values, clustered)
     if d <= 2:  # which are the axes of the scatter plot, whatever they are
         columns = tuple(replace(column, category=None) for column in columns)
@@ -134,7 +131,7 @@ def check_inputs(
         numbers=numbers,
         ids=_check_ids(ids, n),
         categories=(*used, *_check_categories(categories, n)),
-        k=int(n_clusters),
+        k=k,
         max_k=max_k,
         estimator=model,
         methods=_resolve_methods(methods, model),
@@ -157,13 +154,13 @@ def _check_counts(n_clusters: int, trials: int, repeats: int) -> None:
         )
 
 
-def _check_estimator(estimator: HierarchicalKMedian | None) -> HierarchicalKMedian:
-    """Return a copy of the clusterer."""
+def _check_estimator(estimator: HierarchicalKMedian | None, X: Any, **settings: Any) -> Any:
+    """Return a copy of the clusterer, with these settings."""
     model = HierarchicalKMedian() if estimator is None else estimator
     if not isinstance(model, HierarchicalKMedian):
         raise TypeError(f"estimator must be a HierarchicalKMedian; got {type(model).__name__}.")
-    copy: HierarchicalKMedian = clone(model)
-    return copy
+    scale = scale_of_rows(X) if model.column_scale is None else model.column_scale
+    return clone(model).set_params(column_scale=scale, **settings)
 
 
 def _names_of_frame(
@@ -203,11 +200,8 @@ def _check_size(rows: Rows, n_clusters: int) -> int:
 def _resolve_methods(methods: Any, estimator: HierarchicalKMedian) -> tuple[ComparedMethod, ...]:
     """List what is compared: the report's own method first, each method once."""
     own = METHODS[estimator.method]
-    found = {
-        own.name: ComparedMethod(
-            own.name, own.title, as_clusterer(estimator, name=own.title), is_own=True
-        )
-    }
+    shown = as_clusterer(estimator, name=own.title)
+    found = {own.name: ComparedMethod(own.name, own.title, shown, is_own=True)}
     if isinstance(methods, Mapping):
         for key, clusterer in methods.items():
             if key in (own.name, own.title):

@@ -32,6 +32,13 @@ MAX_ROWS = 20
 """Rows to look at, in each list."""
 
 
+_TOLD = (
+    "label", "time", "n_rows", "n_survivors", "n_new", "n_left", "budget", "budget_binds",
+    "tolerance_exceeded",
+)  # fmt: skip
+_COSTS = ("cost", "cost_of_staying", "fresh_cost")
+
+
 def build_lineage_report(
     lineage: "Lineage",
     *,
@@ -149,23 +156,12 @@ def _describe_picture(seen: list[_Seen], level: int) -> dict[str, Any]:
 def _describe_release(seen: _Seen) -> dict[str, Any]:
     release = seen.release
     return {
-        "label": release.label,
-        "time": release.time,
-        "n_rows": release.n_rows,
-        "n_survivors": release.n_survivors,
-        "n_new": release.n_new,
-        "n_left": release.n_left,
+        **{name: getattr(release, name) for name in _TOLD},
         "n_held": seen.n_held,
-        "budget": release.budget,
-        "budget_binds": release.budget_binds,
-        "tolerance_exceeded": release.tolerance_exceeded,
         "levels": {
             str(line["level"]): {
-                "moved": round_number(line["moved"]),
-                "cost": round_number(line["cost"], 8),
-                "cost_of_staying": round_number(line["cost_of_staying"], 8),
-                "fresh_cost": round_number(line["fresh_cost"], 8),
-                "fresh_moved": round_number(line["fresh_moved"]),
+                **{name: round_number(line[name]) for name in ("moved", "fresh_moved")},
+                **{name: round_number(line[name], 8) for name in _COSTS},
                 "events": [
                     _say_segments(e) for e in list_events(release.events, int(line["level"]))
                 ],
@@ -186,19 +182,19 @@ def _describe_clusters(
             line = release.clusters[i]
             size, center = int(line["size"]), release.centers[i]
             difference = (center - one_seen.mean) / one_seen.spread
-            one = found.setdefault(
-                int(line["name"]),
-                {"name": int(line["name"]), "releases": [], "sizes": [], "costs": []}
-                | {"means": [], "differences": []},
-            )
-            one["releases"].append(release.number)
-            one["sizes"].append(size)
-            one["costs"].append(round_number(line["cost"] / max(size, 1)))
             if not rows and size < MIN_DESCRIBED:
                 center, difference = np.full((2, center.size), np.nan)
-            one["means"].append(list_numbers(center[columns]))
-            one["differences"].append(list_numbers(difference[columns], 3))
-    return [found[name] for name in sorted(found)]
+            values = {
+                "releases": release.number,
+                "sizes": size,
+                "costs": round_number(line["cost"] / max(size, 1)),
+                "means": list_numbers(center[columns]),
+                "differences": list_numbers(difference[columns], 3),
+            }
+            one = found.setdefault(int(line["name"]), {name: [] for name in values})
+            for name, value in values.items():
+                one[name].append(value)
+    return [{"name": name, **found[name]} for name in sorted(found)]
 
 
 def _describe_moves(release: Release, level: int, rows: bool) -> dict[str, Any]:

@@ -34,19 +34,13 @@ def measure_own(inputs: Inputs, progress: Progress) -> SensitivityResult:
 
 
 def compare_methods(inputs: Inputs, own: SensitivityResult, progress: Progress) -> dict[str, Any]:
-    """Measure every method on the same rows: movement against deletions and k, and the cost.
-
-    `own` is what `measure_own` returned.
-    """
+    """Measure every method on the same rows as `own`: movement against deletions and k, and cost."""
     rows = inputs.rows[inputs.sample]
     measured, left_out = [], []
     for method in inputs.methods:
-        if method.is_own:
-            measured.append(_describe_hierarchical(inputs, method, rows, own, own))
-            continue
-        finished = progress.done + count_fits(inputs, method)
+        finished = progress.done + (0 if method.is_own else count_fits(inputs, method))
         try:
-            measured.append(_measure_method(inputs, method, rows, own, progress))
+            measured.append(_describe_method(inputs, method, rows, own, progress))
         except RuntimeError as error:  # every fit of this method failed
             left_out.append({"name": method.name, "title": method.title, "reason": str(error)})
         progress.advance(finished - progress.done)  # what a failed method left undone
@@ -107,7 +101,7 @@ def _describe_deletes(inputs: Inputs) -> list[dict[str, Any]]:
     ]
 
 
-def _measure_method(
+def _describe_method(
     inputs: Inputs,
     method: ComparedMethod,
     rows: Numbers,
@@ -115,32 +109,32 @@ def _measure_method(
     progress: Progress,
 ) -> dict[str, Any]:
     """Measure one method. Without a hierarchy, the curve against k has few points."""
-    if method.clusterer.hierarchical:
-        result = _measure(inputs, method, rows, inputs.ks, inputs.deletes, progress)
-        return _describe_hierarchical(inputs, method, rows, result, own)
-    ks = _spread_ks(inputs.ks, inputs.k)
-    result = _measure(inputs, method, rows, (inputs.k,), inputs.deletes, progress)
-    deletions = list_interval(result, range(len(inputs.deletes)), [0])
-    difference = _compare_trials(inputs, result, own)
-    result = _measure(inputs, method, rows, ks, (inputs.main_delete,), progress)
-    against_k = list_interval(result, [0], range(len(ks)))
-    described = _describe_method(inputs, method, rows, ks, deletions, against_k)
-    return described | {"difference": difference}
-
-
-def _describe_hierarchical(
-    inputs: Inputs,
-    method: ComparedMethod,
-    rows: Numbers,
-    result: SensitivityResult,
-    own: SensitivityResult,
-) -> dict[str, Any]:
-    """Describe a method of which one fit serves every k."""
     ks, main = inputs.ks, inputs.deletes.index(inputs.main_delete)
-    deletions = list_interval(result, range(len(inputs.deletes)), [ks.index(inputs.k)])
-    against_k = list_interval(result, [main], range(len(ks)))
-    described = _describe_method(inputs, method, rows, ks, deletions, against_k)
-    return described | {"difference": _compare_trials(inputs, result, own)}
+    if method.is_own:
+        result = along_k = own
+    elif method.clusterer.hierarchical:
+        result = along_k = _measure(inputs, method, rows, ks, inputs.deletes, progress)
+    else:
+        ks = _spread_ks(ks, inputs.k)
+        result = _measure(inputs, method, rows, (inputs.k,), inputs.deletes, progress)
+        along_k = _measure(inputs, method, rows, ks, (inputs.main_delete,), progress)
+    at_k = [result.n_clusters.index(inputs.k)]
+    deletions = list_interval(result, range(len(inputs.deletes)), at_k)
+    against_k = list_interval(along_k, [main if along_k is result else 0], range(len(ks)))
+    seeds = repeat_seeds(inputs.seed, _count_seeds(inputs, method))
+    costs = mean_cost(method.clusterer, rows, n_clusters=ks, seeds=seeds)
+    return {
+        "name": method.name,
+        "title": method.title,
+        "kind": _kind(method),
+        "against_deletions": deletions,
+        "against_k": {"k": list(ks), **against_k, "cost": list_numbers(costs)},
+        "moved": deletions["mean"][main],
+        **{name: deletions[name][main] for name in ("standard_error", "low", "high")},
+        "cost": round_number(costs[ks.index(inputs.k)]),
+        "largest": round_number(_largest_fraction(inputs, method, rows), 3),
+        "difference": _compare_trials(inputs, result, own),
+    }
 
 
 def _compare_trials(
@@ -151,53 +145,20 @@ def _compare_trials(
     Trial by trial: the same rows are removed for every method, which tells more than two intervals.
     """
     main = inputs.deletes.index(inputs.main_delete)
-    theirs = result.values[main, result.n_clusters.index(inputs.k)]
-    ours = own.values[main, own.n_clusters.index(inputs.k)]
+    theirs, ours = (r.values[main, r.n_clusters.index(inputs.k)] for r in (result, own))
     n_trials = min(len(theirs), len(ours))
     seeds = {theirs.shape[1], ours.shape[1]} - {1}  # one without seeds stands beside each seed
     n_seeds = min(seeds, default=1)
-    difference = theirs[:n_trials, :n_seeds] - ours[:n_trials, :n_seeds]
-    found = mean_error(difference, exhaustive=False)
-    low, high = found.interval()
-    return {
-        "mean": round_number(found.mean, 4),
-        "low": round_number(low, 4),
-        "high": round_number(high, 4),
-    }
+    found = mean_error(theirs[:n_trials, :n_seeds] - ours[:n_trials, :n_seeds], exhaustive=False)
+    numbers = list_numbers([found.mean, *found.interval()], 4)
+    return dict(zip(("mean", "low", "high"), numbers, strict=True))
 
 
-def _describe_method(
-    inputs: Inputs,
-    method: ComparedMethod,
-    rows: Numbers,
-    ks: tuple[int, ...],
-    deletions: dict[str, Any],
-    against_k: dict[str, Any],
-) -> dict[str, Any]:
-    main = inputs.deletes.index(inputs.main_delete)
-    seeds = repeat_seeds(inputs.seed, _count_seeds(inputs, method))
-    costs = mean_cost(method.clusterer, rows, n_clusters=ks, seeds=seeds)
-    return {
-        "name": method.name,
-        "title": method.title,
-        "kind": _kind(method),
-        "against_deletions": deletions,
-        "against_k": {"k": list(ks), **against_k, "cost": list_numbers(costs)},
-        "moved": deletions["mean"][main],
-        "standard_error": deletions["standard_error"][main],
-        "low": deletions["low"][main],
-        "high": deletions["high"][main],
-        "cost": round_number(costs[ks.index(inputs.k)]),
-        "largest": round_number(_largest_fraction(inputs, method, rows), 3),
-    }
-
-
-def _largest_fraction(inputs: Inputs, method: ComparedMethod, rows: Numbers) -> np.floating[Any]:
+def _largest_fraction(inputs: Inputs, method: ComparedMethod, rows: Numbers) -> float:
     """Return the fraction of the rows in the largest cluster, with the first random state."""
     with limit_threads():
         labels = np.asarray(method.clusterer.fit(rows, inputs.seed).cut(inputs.k))
-    largest: np.floating[Any] = np.unique(labels, return_counts=True)[1].max() / labels.size
-    return largest
+    return float(np.unique(labels, return_counts=True)[1].max() / labels.size)
 
 
 def _kind(method: ComparedMethod) -> str:
@@ -226,13 +187,9 @@ def _ratio(value: float, reference: float | None) -> float | int | None:
 
 
 def _measure(
-    inputs: Inputs,
-    method: ComparedMethod,
-    rows: Numbers,
-    ks: tuple[int, ...],
-    deletes: tuple[int | float, ...],
-    progress: Progress,
-) -> SensitivityResult:
+    inputs: Inputs, method: ComparedMethod, rows: Numbers, ks: tuple[int, ...],
+    deletes: tuple[int | float, ...], progress: Progress,
+) -> SensitivityResult:  # fmt: skip
     trials, repeats = _count_trials(inputs, method), _count_seeds(inputs, method)
     n_fits = trials * len(deletes) * (repeats if method.clusterer.randomized else 1)
     n_fits *= 1 if method.clusterer.hierarchical else len(ks)
@@ -275,14 +232,14 @@ def find_rows(
         trials="all" if is_all else n_left_out, repeats=_count_row_seeds(inputs), measure="moved",
         n_jobs=inputs.n_jobs, random_state=inputs.seed, progress=progress,
     )  # fmt: skip
-    n_rows = inputs.rows.shape[0]
-    instability = _spread_over(n_rows, inputs.sample, measured.instability)
+    n_rows, labels = inputs.rows.shape[0], hierarchy.cut(inputs.k)
+    influence, instability = np.full((2, n_rows), np.nan)
+    instability[inputs.sample] = measured.instability
     if inputs.estimator.method == "tree" and n_left_out < n_rows:
         influence, n_known = _all_influences(inputs), n_rows
     else:
-        others = measured.influence - measured.floor
-        influence, n_known = _spread_over(n_rows, inputs.sample, others), n_left_out
-    labels = hierarchy.cut(inputs.k)
+        influence[inputs.sample] = measured.influence - measured.floor
+        n_known = n_left_out
     return {
         "k": inputs.k,
         "n_rows": n_rows,
@@ -314,13 +271,6 @@ def _count_row_seeds(inputs: Inputs) -> int:
     return min(inputs.repeats, _MAX_SEEDS)
 
 
-def _spread_over(n_rows: int, measured: NDArray[np.int64], values: Numbers) -> Numbers:
-    """Put the values of the measured rows where these rows are; NaN elsewhere."""
-    everywhere = np.full(n_rows, np.nan)
-    everywhere[measured] = values
-    return everywhere
-
-
 def _all_influences(inputs: Inputs) -> Numbers:
     result = average_sensitivity(
         inputs.estimator, inputs.rows, n_clusters=[inputs.k], trials="all",
@@ -331,10 +281,7 @@ def _all_influences(inputs: Inputs) -> Numbers:
 
 
 def _list_rows(
-    inputs: Inputs,
-    value: Numbers,
-    labels: NDArray[np.int32],
-    shown: Shown,
+    inputs: Inputs, value: Numbers, labels: NDArray[np.int32], shown: Shown
 ) -> list[dict[str, Any]]:
     """List the rows with the largest positive values."""
     order = np.argsort(-value, kind="stable")  # NaN last

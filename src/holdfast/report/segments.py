@@ -78,11 +78,7 @@ def choose_columns(inputs: Inputs, labels: Labels) -> Shown:
 
 
 def summarise_segments(
-    inputs: Inputs,
-    hierarchy: Hierarchy,
-    shown: Shown,
-    named_rows: NDArray[np.int64],
-    progress: ProgressOption,
+    inputs: Inputs, hierarchy: Hierarchy, shown: Shown, named_rows: Node, progress: ProgressOption
 ) -> dict[str, Any]:
     """Summarise every cut; the scatter plot draws `named_rows`, which another part names."""
     centers = hierarchy.center_indices[: inputs.max_k]
@@ -171,9 +167,7 @@ def _distinguish(inputs: Inputs, means: Means, node: Node) -> list[list[Any]]:
     ]
 
 
-def _profile(
-    means: Means, node: Node, columns: NDArray[np.int64], with_means: bool
-) -> dict[str, Any]:
+def _profile(means: Means, node: Node, columns: Node, with_means: bool) -> dict[str, Any]:
     """Give differences and means of the columns shown."""
     own = means.of(node)
     differences = means.differences(node)[columns].round(2 if with_means else 1)
@@ -245,9 +239,7 @@ def _describe_rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _cut_costs(
-    rows: Rows, last: NDArray[np.int32], nodes: list[NDArray[np.int64]]
-) -> NDArray[np.float64]:
+def _cut_costs(rows: Rows, last: Labels, nodes: Sequence[Node]) -> Rows:
     """Return the k-median cost of every cut: each cluster with its best medoid."""
     max_k = (len(nodes) + 1) // 2
     of_cluster = np.zeros(max_k)
@@ -256,9 +248,8 @@ def _cut_costs(
         for node in nodes[max(0, 2 * t - 1) : 2 * t + 1]:
             members = rows[np.isin(last, node)]
             # The cluster that a node is keeps the smallest label in it.
-            of_cluster[node[0]] = (
-                k_median_cost(members, np.zeros(len(members))) if len(members) else 0.0
-            )
+            own = k_median_cost(members, np.zeros(len(members))) if len(members) else 0.0
+            of_cluster[node[0]] = own
         costs[t] = of_cluster[: t + 1].sum()
     return costs
 
@@ -271,18 +262,12 @@ def _measure_separation(inputs: Inputs, hierarchy: Hierarchy) -> dict[str, Any]:
     by_cluster: list[list[Any]] = [[None]]
     for k in range(2, inputs.max_k + 1):
         labels = hierarchy.cut(k)[inputs.sample]
-        n_present = np.unique(labels).size
-        if not 2 <= n_present < labels.size:
-            overall.append(None)
-            by_cluster.append([None] * k)
-            continue
-        widths = silhouette_samples(distances, labels, metric="precomputed")
-        totals = np.bincount(labels, weights=widths, minlength=k)
-        sizes = np.bincount(labels, minlength=k)
+        widths = np.full(labels.size, np.nan)
+        if 2 <= np.unique(labels).size < labels.size:
+            widths = silhouette_samples(distances, labels, metric="precomputed")
+        totals, sizes = np.bincount(labels, widths, k), np.bincount(labels, minlength=k)
         overall.append(round_number(widths.mean(), 3))
-        by_cluster.append(
-            [round_number(t / s, 3) if s else None for t, s in zip(totals, sizes, strict=True)]
-        )
+        by_cluster.append(list_numbers(totals / np.where(sizes > 0, sizes, np.nan), 3))
     return {
         "separation": overall,
         "cluster_separation": by_cluster,
@@ -321,12 +306,7 @@ def _bootstrap_clusters(inputs: Inputs, progress: ProgressOption) -> list[list[f
     return [[1], *(list_numbers(jaccard[j, :k], 3) for j, k in enumerate(ks))]
 
 
-def _list_points(
-    inputs: Inputs,
-    last: NDArray[np.int32],
-    columns: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-) -> dict[str, Any]:
+def _list_points(inputs: Inputs, last: Labels, columns: Node, wanted: Node) -> dict[str, Any]:
     """List the points of the scatter plot: a sample, with the `wanted` rows always in it."""
     sample = keyed_sample(inputs.rows, MAX_POINTS, inputs.seed, "report: points")
     shown = np.union1d(sample, wanted)
