@@ -61,12 +61,13 @@ class Source:
     columns: tuple[str, ...] | None = None  # which columns of frames and files to use; None for all
     chunk_rows: int = CHUNK_ROWS
     sample_weight: str | None = None  # the column of frames and files that holds weights
+    place: str = ""  # the name of its only chunk
 
     def __iter__(self) -> Iterator[Chunk]:
         """Read all chunks, each checked against the first."""
         first: Chunk | None = None
         for number, batch in enumerate(self.open()):
-            for chunk in self.split(f"chunk {number}", batch):
+            for chunk in self.split(self.place or f"chunk {number}", batch):
                 first = check_like(chunk, first)
                 check_finite(chunk)
                 yield chunk

@@ -7,7 +7,7 @@ lazy. Install Dask with ``pip install 'holdfast[dask]'``.
 from __future__ import annotations  # short names in help()
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,6 @@ from holdfast.chunks import (
     Chunk,
     Source,
     build_cap,
-    check_finite,
     check_like,
     fit_sketch,
     label_chunk,
@@ -89,7 +88,8 @@ def fit(
     partitions = list_partitions(X, named, sample_weight)
     weight = sample_weight if isinstance(sample_weight, str) else None
     parts = [
-        delay(sketch_partition, partition, named, recipe, cap, weight) for partition in partitions
+        delayed(sketch_partition, pure=False)(*partition, named, recipe, cap, weight)
+        for partition in partitions
     ]
     while len(parts) > 1:
         groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
@@ -134,10 +134,9 @@ def predict(estimator: HierarchicalKMedian, X: Any, *, columns: Iterable[str] | 
         meta = pd.Series(np.empty(0, dtype=np.int32), name="label", index=frame._meta.index)
         return frame.map_partitions(_label_frame, locator, expected, meta=meta)
     sizes = [_count_rows(path) for path in X] if kind == "paths" else X.chunks[0]
+    label = delayed(_label_partition, pure=False)
     blocks = [
-        da.from_delayed(
-            delay(_label_partition, partition, named, locator, expected), (size,), np.int32
-        )
+        da.from_delayed(label(*partition, named, locator, expected), (size,), np.int32)
         for partition, size in zip(list_partitions(X, named), sizes, strict=True)
     ]
     return da.concatenate(blocks)
@@ -199,12 +198,8 @@ def _label_frame(frame: Any, locator: Locator, expected: tuple[str, ...] | None)
     return pd.Series(labels, name="label", index=frame.index)
 
 
-@dataclass(frozen=True)
-class Partition:
-    """A partition and its name in messages."""
-
-    place: str
-    rows: Delayed | str  # A task that returns an array or a table, or the path of a Parquet file
+Partition = tuple[str, Any]
+"""Its name in messages; and a task that returns an array or a table, or a path."""
 
 
 def kind_of(X: Any) -> str:
@@ -238,17 +233,15 @@ def list_partitions(
             f"sample_weight must be {expected} for this X; got {type(sample_weight).__name__}."
         )
     if kind == "paths":
-        return [Partition(os.fspath(path), os.fspath(path)) for path in X]
+        return [(os.fspath(path), os.fspath(path)) for path in X]
     if kind == "array":
         tasks = X.rechunk({1: -1}).to_delayed().ravel().tolist()
         if sample_weight is not None:
             tasks = _pair_with_weights(X, tasks, sample_weight)
     else:
-        wanted = (
-            None if columns is None else [*columns, *([sample_weight] if sample_weight else [])]
-        )
-        tasks = (X if wanted is None else X[wanted]).to_delayed()
-    return [Partition(f"partition {i}", task) for i, task in enumerate(tasks)]
+        weights = [sample_weight] if sample_weight else []
+        tasks = (X if columns is None else X[[*columns, *weights]]).to_delayed()
+    return [(f"partition {i}", task) for i, task in enumerate(tasks)]
 
 
 def _pair_with_weights(X: Any, tasks: list[Delayed], weight: Any) -> list[Delayed]:
@@ -258,12 +251,7 @@ def _pair_with_weights(X: Any, tasks: list[Delayed], weight: Any) -> list[Delaye
             f"{type(weight).__name__} of shape {getattr(weight, 'shape', None)}."
         )
     weights = weight.rechunk((X.chunks[0],)).to_delayed().ravel().tolist()
-    return [delayed(pair)(*both) for both in zip(tasks, weights, strict=True)]
-
-
-def pair(rows: Any, weight: Any) -> tuple[Any, Any]:
-    """Put rows and their weights together, where both lie."""
-    return rows, weight
+    return [delayed(both) for both in zip(tasks, weights, strict=True)]
 
 
 def read_partition(
@@ -273,15 +261,4 @@ def read_partition(
     sample_weight: str | None = None,
 ) -> Iterator[Chunk]:
     """Chunks of a partition, where it lies: a path is read in parts."""
-    first: Chunk | None = None
-    source = Source(lambda: [rows], True, columns, CHUNK_ROWS, sample_weight)
-    for chunk in source.split(place, rows):
-        first = check_like(chunk, first)
-        check_finite(chunk)
-        yield chunk
-
-
-def delay(function: Callable[..., Any], partition: Partition, *arguments: Any) -> Delayed:
-    """Call a function on a partition lazily."""
-    task: Delayed = delayed(function, pure=False)(partition.place, partition.rows, *arguments)
-    return task
+    return iter(Source(lambda: [rows], True, columns, CHUNK_ROWS, sample_weight, place))

@@ -10,10 +10,11 @@ from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from holdfast._machine.hash import seed_from
+from holdfast._machine.jit import Floats, Mask
 from holdfast.centers.medoids import MAX_CANDIDATES
 
 Method = Literal["means", "medoids", "tree"]
@@ -51,10 +52,7 @@ class Settings:
 
 
 def settings_for(
-    estimator: Any,
-    rows: NDArray[np.float64],
-    weight: NDArray[np.float64] | None = None,
-    seed: int | None = None,
+    estimator: Any, rows: Floats, weight: Floats | None = None, seed: int | None = None
 ) -> Settings:
     """Check an estimator's parameters against validated rows; a `seed` replaces `random_state`."""
     n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
@@ -77,7 +75,7 @@ def settings_for(
     )
 
 
-def check_choices(estimator: Any, rows: NDArray[np.float64]) -> float:
+def check_choices(estimator: Any, rows: Floats) -> float:
     """Check the parameters that do not depend on the number of rows; return the epsilon used."""
     check_integer("n_clusters", estimator.n_clusters)
     method, metric = estimator.method, estimator.metric
@@ -122,7 +120,7 @@ def check_column_scale(given: Any, rows: Any, metric: str) -> tuple[float, ...] 
     return tuple(scale.tolist())
 
 
-def _have_values(rows: Any) -> NDArray[np.bool_]:
+def _have_values(rows: Any) -> Mask:
     """Which rows have a value that is not zero."""
     if issparse(rows):
         counts = np.append(0, np.cumsum(rows.data != 0.0))[rows.indptr]
@@ -170,7 +168,7 @@ def _check_epsilon(epsilon: Any, method: str) -> float:
     return value
 
 
-def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
+def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> Floats | None:
     """Check weights: finite, non-negative, one per row, not all zero."""
     if sample_weight is None:
         return None
@@ -203,7 +201,7 @@ _ROUNDING = 1e-6  # of the largest distance: differences that are due to roundin
 _TILE = 512  # rows and columns compared at a time: they fit the cache
 
 
-def check_distances(X: NDArray[np.float64], square: bool) -> NDArray[np.float64]:
+def check_distances(X: Floats, square: bool) -> Floats:
     """Check distances: finite, non-negative, and for a fit square, symmetric, with zero diagonal.
 
     Distances that are asymmetric by rounding are averaged.
@@ -228,7 +226,7 @@ def check_distances(X: NDArray[np.float64], square: bool) -> NDArray[np.float64]
     return X
 
 
-def _largest_difference(X: NDArray[np.float64], allowed: float) -> float:
+def _largest_difference(X: Floats, allowed: float) -> float:
     """Largest difference of the two distances of a pair; raises an error if that is too large."""
     most = 0.0
     tiles = [slice(start, start + _TILE) for start in range(0, X.shape[0], _TILE)]
@@ -247,7 +245,7 @@ def _largest_difference(X: NDArray[np.float64], allowed: float) -> float:
     return most
 
 
-def _refuse(wrong: NDArray[np.bool_], X: NDArray[np.float64], found: str, wanted: str) -> None:
+def _refuse(wrong: Mask, X: Floats, found: str, wanted: str) -> None:
     if wrong.any():
         i, j = map(int, np.argwhere(wrong)[0])
         raise ValueError(

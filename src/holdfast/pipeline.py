@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from holdfast._machine.jit import read_only, unwrap_interrupts
+from holdfast._machine.jit import Ints, Ints32, read_only, unwrap_interrupts
 from holdfast._machine.work import ProgressOption
 from holdfast.centers import choose_centers
 from holdfast.centers.keyed_table import collect_table, key_undivided, sort_locations
@@ -112,11 +112,7 @@ def cluster_and_order(
 
 
 def _cluster_by_tree(
-    X: Rows,
-    weight: Weights,
-    settings: Settings,
-    extent: Extent | None,
-    order: CellOrder | None,
+    X: Rows, weight: Weights, settings: Settings, extent: Extent | None, order: CellOrder | None
 ) -> Clustering:
     """Points -> cells -> tree -> centers -> hierarchy, in O(n d + n log n) time."""
     seed = settings.seed
@@ -226,8 +222,8 @@ def _assemble(
     X: Rows,
     weight: Weights,
     found: _Located,
-    center: NDArray[np.int64],
-    parent: NDArray[np.int32],
+    center: Ints,
+    parent: Ints32,
     locator: SplitLocator | DistanceLocator,
     settings: Settings,
 ) -> Clustering:
@@ -254,7 +250,7 @@ def _assemble(
 
 def _cluster_present(
     X: Rows,
-    weight: NDArray[np.float64],
+    weight: Rows,
     settings: Settings,
     extent: Extent | None,
     shown: ProgressOption,

@@ -1,4 +1,4 @@
-"""Compile kernels: those that allocate, those that do not, and parts of kernels; Ctrl-C in a kernel."""
+"""Kernels: their types of arrays, how they are compiled and loaded; Ctrl-C in a kernel."""
 
 import hashlib
 import os
@@ -17,6 +17,12 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
+Words = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

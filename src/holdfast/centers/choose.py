@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.hash import portable_log, purpose_key
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Floats, Ints32, Words, read_only
 from holdfast._machine.work import cut_rows, share_parts, share_rows
 from holdfast.centers._cover_kernels import (
     LIGHT,
@@ -21,12 +21,7 @@ from holdfast.centers._cover_kernels import (
     rank_leaves,
     remaining_costs,
 )
-from holdfast.centers._race_kernels import (
-    early_arrivals,
-    first_arrivals,
-    largest_gains,
-    run_rounds,
-)
+from holdfast.centers._race_kernels import early_arrivals, first_arrivals, largest_gains, run_rounds
 from holdfast.grid.cells import z_order
 from holdfast.tree import Tree
 from holdfast.tree._kernels import sum_up
@@ -38,13 +33,12 @@ _LONG_RUN = 24
 class CenterSequence:
     """Centers as leaves of the tree, in the order in which they were chosen."""
 
-    leaf: NDArray[np.int32]  # (n_centers,)
-    cost: NDArray[np.float64]  # (n_centers,): COST_T after each center, in units of the data
-    parent: NDArray[np.int32]  # (n_centers,): the cluster that each center splits; -1 for the first
-    # (n_centers,): A center owns the leaves that agree with it in every bit >= cell; 64 means all
-    # space
+    leaf: Ints32  # (n_centers,)
+    cost: Floats  # (n_centers,): COST_T after each center, in units of the data
+    parent: Ints32  # (n_centers,): the cluster that each center splits; -1 for the first
+    # (n_centers,): a center owns the leaves that agree with it in every bit >= cell; 64: all space
     cell: NDArray[np.uint8]
-    label: NDArray[np.int32]  # (n_leaves,): the cluster of each leaf after the last center
+    label: Ints32  # (n_leaves,): the cluster of each leaf after the last center
 
 
 def choose_centers(tree: Tree, epsilon: float, max_centers: int, seed: int) -> CenterSequence:
@@ -62,7 +56,7 @@ def choose_centers(tree: Tree, epsilon: float, max_centers: int, seed: int) -> C
     return _choose_by_race(tree, epsilon, n_centers, seed)
 
 
-def ancestors_among(parent: NDArray[np.int32], n_clusters: int) -> NDArray[np.int32]:
+def ancestors_among(parent: Ints32, n_clusters: int) -> Ints32:
     """Cluster of the cut into `n_clusters` clusters that contains each cluster."""
     ancestor = np.empty(parent.size, dtype=np.int32)
     fill_ancestors(read_only(parent), n_clusters, ancestor)
@@ -96,18 +90,12 @@ def _choose_greedily(tree: Tree, n_centers: int) -> CenterSequence:
     label = rank
     if n_centers < n:
         label = ancestors_among(parent, n_centers)[rank]
-        order, parent, cells = (
-            order[:n_centers],
-            parent[:n_centers].copy(),
-            cells[:n_centers].copy(),
-        )
-        cost = cost[:n_centers].copy()
+        order, parent = order[:n_centers], parent[:n_centers].copy()
+        cost, cells = cost[:n_centers].copy(), cells[:n_centers].copy()
     return CenterSequence(order, _in_data_units(cost, tree), parent, cells, label)
 
 
-def champions_of(
-    tree: Tree,
-) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.uint8], NDArray[np.int32]]:
+def champions_of(tree: Tree) -> tuple[Floats, Ints32, NDArray[np.uint8], Ints32]:
     """Allocate and fill `gain`, `above`, `cell` and `champion`; see `find_champions`, `name_cells`."""
     champion = np.empty(tree.splits.size, dtype=np.int32)
     gain, above = np.empty(tree.n_leaves), np.empty(tree.n_leaves, dtype=np.int32)
@@ -132,27 +120,11 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
         queue, times = first_in_queue(tree, share)
         state, now = start_cover(tree)
         rounds = run_rounds(
-            temperature_rate(epsilon, tree.total_weight),
-            tree.root,
-            round_keys(seed),
-            tree.source,
-            tree.splits,
-            tree.place,
-            tree.leaf_key,
-            rank,
-            queue,
-            times,
-            tree.nodes,
-            state,
-            now,
-            np.empty(0, dtype=np.int64),
-            empty_heap(tree.n_leaves),
-            empty_heap(tree.n_leaves),
-            center,
-            cost,
-            parent,
-            cell,
-        )
+            temperature_rate(epsilon, tree.total_weight), tree.root, round_keys(seed), tree.source,
+            tree.splits, tree.place, tree.leaf_key, rank, queue, times, tree.nodes, state, now,
+            np.empty(0, dtype=np.int64), empty_heap(tree.n_leaves), empty_heap(tree.n_leaves),
+            center, cost, parent, cell,
+        )  # fmt: skip
         share *= 64
         if rounds < n_centers:
             sum_up(tree.nodes, tree.root)
@@ -165,7 +137,7 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
     return CenterSequence(center, _in_data_units(cost, tree), parent, cell, label)
 
 
-def rank_gains(tree: Tree, share: int) -> NDArray[np.int32]:
+def rank_gains(tree: Tree, share: int) -> Ints32:
     """Sort nodes by best gain, largest first; return the first `share` of them, or all."""
     if share >= tree.count.size // 8:
         return _sort_falling(tree.best)
@@ -174,7 +146,7 @@ def rank_gains(tree: Tree, share: int) -> NDArray[np.int32]:
     return rank
 
 
-def _sort_falling(gain: NDArray[np.float64]) -> NDArray[np.int32]:
+def _sort_falling(gain: Floats) -> Ints32:
     """Sort by gain, largest first, and equal gains by number."""
     # Doubles that are not negative sort like integers.
     falling = np.empty(gain.size, dtype=np.uint64)
@@ -183,7 +155,7 @@ def _sort_falling(gain: NDArray[np.float64]) -> NDArray[np.int32]:
     return z_order(falling[:, None])
 
 
-def first_in_queue(tree: Tree, share: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def first_in_queue(tree: Tree, share: int) -> tuple[Ints32, Floats]:
     """Sort leaves by their first arrival; return about `share` of them, or all, with arrivals."""
     if share < tree.n_leaves // 8:
         leaves, times = np.empty(4 * share, dtype=np.int32), np.empty(4 * share)
@@ -206,7 +178,7 @@ def temperature_rate(epsilon: float, total_weight: float) -> float:
     return min(epsilon, 1e300) / (6.0 * float(portable_log(max(total_weight, 2.0))))
 
 
-def round_keys(seed: int) -> NDArray[np.uint64]:
+def round_keys(seed: int) -> Words:
     """Return the keys of the temperatures and of the heavy race."""
     return np.array([purpose_key(seed, "temperature"), purpose_key(seed, "race")])
 
@@ -221,7 +193,7 @@ def start_cover(tree: Tree) -> tuple[NDArray[np.uint8], NDArray[np.void]]:
     return state, now
 
 
-def _in_data_units(cost: NDArray[np.float64], tree: Tree) -> NDArray[np.float64]:
+def _in_data_units(cost: Floats, tree: Tree) -> Floats:
     """Convert the cost in place."""
     cost *= tree.weight_unit
     cost *= tree.unit

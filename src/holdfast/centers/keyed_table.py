@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from holdfast._machine.hash import combine_arrays, purpose_key
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Ints, Mask, Words, read_only
 from holdfast._machine.work import share_rows
 from holdfast.centers._distance_kernels import unit_rows
 from holdfast.grid._kernels import undivided_keys
@@ -34,9 +34,9 @@ class Table:
     # cosine distance
     rows: Any
     exponent: int  # values are those of `rows` times 2 to this power: 0 but for extreme ones
-    weight: NDArray[np.int64]  # (n,): positive; empty where every row counts once
+    weight: Ints  # (n,): positive; empty where every row counts once
     weight_unit: float
-    key: NDArray[np.uint64]  # (n,): hash of the seed and the content
+    key: Words  # (n,): hash of the seed and the content
     spherical: bool  # whether distances are cosine distances
 
     @property
@@ -51,11 +51,7 @@ class Table:
 
 
 def collect_table(
-    X: Any,
-    weight: NDArray[np.float64] | None,
-    spherical: bool,
-    seed: int,
-    given: NDArray[np.uint64] | None = None,
+    X: Any, weight: Floats | None, spherical: bool, seed: int, given: Words | None = None
 ) -> Table:
     """Key the rows and count their weights; `given` keys replace hashes of the content."""
     largest = math.frexp(float(max(X.max(), -X.min())))[1]
@@ -105,7 +101,7 @@ def unit_sparse(X: csr_array) -> csr_array:
     return csr_array((scaled, X.indices, X.indptr), shape=X.shape)
 
 
-def _content_keys(rows: Any, seed: int) -> NDArray[np.uint64]:
+def _content_keys(rows: Any, seed: int) -> Words:
     """Hash the content of each row; the same for dense and sparse rows.
 
     In more than 1,024 columns, values are hashed with the number of their column and zeros are
@@ -125,9 +121,7 @@ def _content_keys(rows: Any, seed: int) -> NDArray[np.uint64]:
     return keys
 
 
-def key_undivided(
-    X: NDArray[np.float64], scale: NDArray[np.float64], spherical: bool, seed: int
-) -> NDArray[np.uint64]:
+def key_undivided(X: Floats, scale: Floats, spherical: bool, seed: int) -> Words:
     """Hash the values that columns were divided from, so that other scales draw nothing again."""
     if spherical:
         X, scale = unit_rows(X * scale), np.ones(scale.size)
@@ -139,9 +133,7 @@ def key_undivided(
     return keys
 
 
-def _settle_keys(
-    rows: NDArray[np.float64], given: NDArray[np.uint64], spherical: bool
-) -> NDArray[np.uint64]:
+def _settle_keys(rows: Floats, given: Words, spherical: bool) -> Words:
     """Give equal rows one key, the smallest of theirs, and rows that differ different keys."""
     keys = given.copy()
     if spherical:  # of equal length 1, though they differed by rounding before
@@ -162,7 +154,7 @@ def _settle_keys(
     return keys
 
 
-def _count_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+def _count_weights(weight: Floats) -> tuple[Ints, float]:
     """Weights as integers, so that sums are exact in any order.
 
     Whole weights of at most 2^40 in all stay as they are. Others are rounded to multiples of a
@@ -181,8 +173,8 @@ def _count_weights(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], floa
 class Pool:
     """The distinct members with the smallest keys, in order; an empty `weight` counts each once."""
 
-    members: NDArray[np.int32]
-    weight: NDArray[np.int64]
+    members: Members
+    weight: Ints
     whole: bool
 
 
@@ -203,7 +195,7 @@ class Proposal:
     """How a cluster would be split; `gain` is the cost it saves, `key` that of the row drawn."""
 
     plane: Any  # ndarray of shape (2, n_features), or SparsePlane
-    moves: NDArray[np.bool_]
+    moves: Mask
     stay: Part
     go: Part
     gain: float
@@ -220,7 +212,7 @@ class Cluster:
     proposal: Proposal | None  # none: its members are all equal
 
 
-def collect_pool(table: Table, members: NDArray[np.int32], least: int, wanted: int) -> Pool:
+def collect_pool(table: Table, members: Members, least: int, wanted: int) -> Pool:
     """Collect the distinct members of smallest keys: about `wanted`, at least `least`, or all."""
     key = table.key[members]
     while True:
@@ -245,7 +237,7 @@ def collect_pool(table: Table, members: NDArray[np.int32], least: int, wanted: i
     return Pool(np.minimum.reduceat(rows, starts), weight, whole)
 
 
-def sort_locations(table: Table, exhausted: bool) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def sort_locations(table: Table, exhausted: bool) -> tuple[Members, Members]:
     """Rows by key, then number; where locations begin. Nothing is sorted unless `exhausted`."""
     if not exhausted:
         return np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int32)

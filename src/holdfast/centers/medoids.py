@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Floats, Ints, Ints32, Mask, Words, read_only
 from holdfast._machine.work import share_parts
 from holdfast.centers._distance_kernels import (
     PRECOMPUTED,
@@ -39,23 +39,22 @@ _THREADED = 1 << 21  # distances times dimensions above which threads are faster
 class Locations:
     """Distinct rows in the order of their keys."""
 
-    rows: NDArray[np.float64]  # (n, n_features): all rows, prepared for the metric
-    order: NDArray[np.int32]  # (n,): rows by location, then by row number
-    # (n_locations + 1,): rows of location i are ``order[start[i]:start[i + 1]]``
-    start: NDArray[np.int32]
-    weight: NDArray[np.float64]  # (n_locations,): integer-valued, in units of `weight_unit`
+    rows: Floats  # (n, n_features): all rows, prepared for the metric
+    order: Ints32  # (n,): rows by location, then by row number
+    start: Ints32  # (n_locations + 1,): rows of location i are ``order[start[i]:start[i + 1]]``
+    weight: Floats  # (n_locations,): integer-valued, in units of `weight_unit`
     weight_unit: float
-    key: NDArray[np.uint64]  # (n_locations,): hash of the seed and the content, increasing
+    key: Words  # (n_locations,): hash of the seed and the content, increasing
 
     @property
-    def first_rows(self) -> NDArray[np.int32]:
+    def first_rows(self) -> Ints32:
         """The row that represents each location."""
         return self.order[self.start[:-1]]
 
 
-def prepare_rows(X: NDArray[np.float64], metric: int, exponent: int) -> NDArray[np.float64]:
+def prepare_rows(X: Floats, metric: int, exponent: int) -> Floats:
     """Scale rows by a power of two, so that nothing overflows; to length 1 for the cosine."""
-    prepared: NDArray[np.float64]
+    prepared: Floats
     if METRICS[metric] == "cosine":
         prepared = unit_rows(X)
     else:
@@ -64,20 +63,18 @@ def prepare_rows(X: NDArray[np.float64], metric: int, exponent: int) -> NDArray[
     return prepared
 
 
-def _location_keys(
-    rows: NDArray[np.float64], seed: int, metric: int, exponent: int
-) -> NDArray[np.uint64]:
+def _location_keys(rows: Floats, seed: int, metric: int, exponent: int) -> Words:
     """Keys of prepared rows; they hash the given values, so no row affects the keys of others."""
     return row_keys(rows, seed, 0 if METRICS[metric] == "cosine" else exponent)
 
 
 def collect_locations(
-    rows: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
+    rows: Floats,
+    weight: Floats | None,
     seed: int,
     metric: int = 0,
     exponent: int = 0,
-    given: NDArray[np.uint64] | None = None,
+    given: Words | None = None,
 ) -> Locations:
     """Merge identical rows and sort them by key, which depends on content and not on row order.
 
@@ -105,7 +102,7 @@ def collect_locations(
     return Locations(rows, order, start, total, unit, key[order[start[:-1]]])
 
 
-def _starts(new: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _starts(new: Mask) -> Ints32:
     """Where runs begin, given whether each element after the first begins one; and the end."""
     return np.concatenate(([0], np.flatnonzero(new) + 1, [new.size + 1])).astype(np.int32)
 
@@ -117,7 +114,7 @@ def choose_by_distance(
     max_candidates: int,
     metric: int,
     seed: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+) -> tuple[Ints, Ints32]:
     """Choose centers among the first locations; return them, and the clusters they split or -1."""
     size = min(max_candidates, locations.weight.size)
     weight, key = locations.weight[:size], locations.key[:size]
@@ -158,17 +155,13 @@ def choose_by_distance(
     return center, parent
 
 
-def _columns_of(
-    rows: NDArray[np.float64], chosen: NDArray[np.integer], metric: int
-) -> NDArray[np.float64]:
+def _columns_of(rows: Floats, chosen: NDArray[np.integer], metric: int) -> Floats:
     """Take rows, dimension by dimension; of distances, those between these rows."""
     found = rows[np.ix_(chosen, chosen)] if metric == PRECOMPUTED else rows[chosen].T
     return np.ascontiguousarray(found)
 
 
-def _members_of(
-    columns: NDArray[np.float64], members: NDArray[np.int64], metric: int
-) -> NDArray[np.float64]:
+def _members_of(columns: Floats, members: Ints, metric: int) -> Floats:
     """Do the same for members of columns."""
     if metric == PRECOMPUTED:
         return columns[np.ix_(members, members)]
@@ -176,13 +169,8 @@ def _members_of(
 
 
 def _split(
-    columns: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    own: NDArray[np.float64],
-    members: NDArray[np.int64],
-    center: int,
-    metric: int,
-) -> tuple[NDArray[np.bool_], float, float, NDArray[np.float64]]:
+    columns: Floats, weight: Floats, own: Floats, members: Ints, center: int, metric: int
+) -> tuple[Mask, float, float, Floats]:
     """Which members move to a new center, the costs of both sides, and all distances after."""
     if metric == PRECOMPUTED:
         return _split_by_distance(
@@ -203,12 +191,8 @@ def _split(
 
 
 def _split_by_distance(
-    distance: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    own: NDArray[np.float64],
-    members: NDArray[np.int64],
-    center: int,
-) -> tuple[NDArray[np.bool_], float, float, NDArray[np.float64]]:
+    distance: Floats, weight: Floats, own: Floats, members: Ints, center: int
+) -> tuple[Mask, float, float, Floats]:
     """Do the same with known distances: sums run one by one, as in the kernel."""
     moves = (distance < own) | (members == center)
     after = np.where(moves, distance, own)
@@ -218,12 +202,7 @@ def _split_by_distance(
 
 
 def score_members(
-    columns: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    own: NDArray[np.float64],
-    members: NDArray[np.int64],
-    metric: int,
-    gain: NDArray[np.float64],
+    columns: Floats, weight: Floats, own: Floats, members: Ints, metric: int, gain: Floats
 ) -> None:
     """Update the gains of all members of a cluster; each is summed separately, in a fixed order."""
     if members.size < 2:

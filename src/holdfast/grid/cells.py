@@ -9,14 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.hash import purpose_key
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Floats, Ints, Ints32, Words, read_only
 from holdfast._machine.work import cut_rows, share_parts, share_rows
-from holdfast.grid._kernels import (
-    content_keys,
-    count_merged,
-    gather_leaves,
-    sum_weights,
-)
+from holdfast.grid._kernels import content_keys, count_merged, gather_leaves, sum_weights
 from holdfast.grid._sort_kernels import (
     BITS,
     MORE_BITS,
@@ -44,21 +39,20 @@ Allocate = Callable[[Any, Any], NDArray[Any]]
 class Cells:
     """The leaves of the tree, in Z-order."""
 
-    rows: NDArray[np.float64]  # (n_rows, n_features)
+    rows: Floats  # (n_rows, n_features)
     grid: Grid
     # (n_leaves - 1,): where each leaf first differs from the next; see `gather_leaves`
-    splits: NDArray[np.int32]
+    splits: Ints32
     # (n_leaves,): hash of the seed and the content of each leaf's first row
-    key: NDArray[np.uint64]
-    # (n_rows,): rows by leaf; within a leaf by content, then by row number
-    order: NDArray[np.int32]
-    begins: NDArray[np.int32] | None  # (n_leaves + 1,): `start`, if some rows share a leaf
-    given_weight: NDArray[np.float64] | None  # (n_leaves,): `weight`, if the rows have weights
+    key: Words
+    order: Ints32  # (n_rows,): rows by leaf; within a leaf by content, then by row number
+    begins: Ints32 | None  # (n_leaves + 1,): `start`, if some rows share a leaf
+    given_weight: Floats | None  # (n_leaves,): `weight`, if the rows have weights
     weight_unit: float  # A power of two; 1 for rows without weights
     n_merged: int  # number of rows that differ from the first row of their leaf but share its cell
     # Memory that sorting has used and that the first tree takes for its nodes: a process gets new
     # memory at the speed of sorting
-    room: list[NDArray[np.uint64]] = field(default_factory=list)
+    room: list[Words] = field(default_factory=list)
 
     @property
     def n_leaves(self) -> int:
@@ -66,21 +60,21 @@ class Cells:
         return self.key.size
 
     @property
-    def coordinates(self) -> NDArray[np.uint64]:
+    def coordinates(self) -> Words:
         """Coordinates of the leaves, see :meth:`Grid.locate`; shape (n_leaves, n_features)."""
         return self.locate(slice(None))
 
-    def locate(self, leaves: NDArray[np.integer] | slice) -> NDArray[np.uint64]:
+    def locate(self, leaves: NDArray[np.integer] | slice) -> Words:
         """Coordinates of some leaves."""
         return self.grid.locate(self.rows, chosen=self.first_rows[leaves])
 
     @property
-    def start(self) -> NDArray[np.int32]:
+    def start(self) -> Ints32:
         """Where leaves begin: rows of leaf i are ``order[start[i]:start[i + 1]]``."""
         return np.arange(self.n_leaves + 1, dtype=np.int32) if self.begins is None else self.begins
 
     @property
-    def weight(self) -> NDArray[np.float64]:
+    def weight(self) -> Floats:
         """Total weight of the rows in each leaf, an integer in units of `weight_unit`."""
         if self.given_weight is not None:
             return self.given_weight
@@ -89,7 +83,7 @@ class Cells:
         return np.diff(self.begins).astype(np.float64)
 
     @property
-    def first_rows(self) -> NDArray[np.int32]:
+    def first_rows(self) -> Ints32:
         """The row that represents each leaf."""
         return self.order if self.begins is None else self.order[self.begins[:-1]]
 
@@ -101,12 +95,7 @@ class Cells:
         return float(self.given_weight.sum()) * self.weight_unit
 
 
-def collect_cells(
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-    grid: Grid,
-    seed: int,
-) -> Cells:
+def collect_cells(X: Floats, weight: Floats | None, grid: Grid, seed: int) -> Cells:
     """Sort rows by cell and merge rows that share a cell at the depth of the grid.
 
     Weights are positive. Takes O(n d) time and O(n) memory beyond the rows (less without `room`) for
@@ -143,7 +132,7 @@ def collect_cells(
     return replace(cells, given_weight=total, weight_unit=unit)
 
 
-def z_order(coordinates: NDArray[np.uint64], allocate: Allocate = np.empty) -> NDArray[np.int32]:
+def z_order(coordinates: Words, allocate: Allocate = np.empty) -> Ints32:
     """Sort rows in Z-order, equal ones by number, in O(n d) time; `allocate` lends memory."""
     n = coordinates.shape[0]
     # Arrays that NumPy allocates use large pages; arrays allocated in kernels do not.
@@ -173,12 +162,8 @@ def z_order(coordinates: NDArray[np.uint64], allocate: Allocate = np.empty) -> N
 
 
 def _divide(
-    coordinates: NDArray[np.uint64],
-    cuts: list[int],
-    order: NDArray[np.int32],
-    space: NDArray[np.uint64],
-    records: NDArray[np.uint64],
-) -> tuple[bool, NDArray[np.int64]]:
+    coordinates: Words, cuts: list[int], order: Ints32, space: Words, records: Words
+) -> tuple[bool, Ints]:
     """Fill `records`, divided by their highest bytes, in threads; `space` is overwritten.
 
     Returns whether equal keys mean equal rows, and where the 256 groups begin and end.
@@ -206,7 +191,7 @@ def _divide(
     return found < bits.size, ends
 
 
-def _work_space(coordinates: NDArray[np.uint64], longest: int) -> tuple[NDArray[Any], ...]:
+def _work_space(coordinates: Words, longest: int) -> tuple[NDArray[Any], ...]:
     """Allocate differ, bits, dims, table, places, counts and todo, for groups up to `longest`."""
     n, d = coordinates.shape
     bits = MORE_BITS if n <= 1 << (64 - MORE_BITS) else BITS
@@ -222,12 +207,7 @@ def _work_space(coordinates: NDArray[np.uint64], longest: int) -> tuple[NDArray[
 
 
 def cells_in_order(
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-    grid: Grid,
-    seed: int,
-    order: NDArray[np.int32],
-    splits: NDArray[np.int32],
+    X: Floats, weight: Floats | None, grid: Grid, seed: int, order: Ints32, splits: Ints32
 ) -> Cells:
     """Return what `collect_cells` does, for rows in cells of their own whose order is known."""
     keys, key = row_keys(X, seed), np.empty(order.size, dtype=np.uint64)
@@ -239,7 +219,7 @@ def cells_in_order(
     return replace(cells, given_weight=weight[order], weight_unit=unit)
 
 
-def _lend_parts_of(room: NDArray[np.uint64]) -> Allocate:
+def _lend_parts_of(room: Words) -> Allocate:
     """Allocate arrays in `room`, one after the other, and elsewhere if it is full."""
     used = 0
 
@@ -256,11 +236,9 @@ def _lend_parts_of(room: NDArray[np.uint64]) -> Allocate:
     return lend
 
 
-def row_keys(
-    X: NDArray[np.float64], seed: int, exponent: int = 0, allocate: Allocate = np.empty
-) -> NDArray[np.uint64]:
+def row_keys(X: Floats, seed: int, exponent: int = 0, allocate: Allocate = np.empty) -> Words:
     """Hash the seed and the content of each row, where the content is `X` times ``2**exponent``."""
-    keys: NDArray[np.uint64] = allocate(X.shape[0], np.uint64)
+    keys: Words = allocate(X.shape[0], np.uint64)
     rows, key = read_only(X), purpose_key(seed, "row")
     factors = np.ldexp(1.0, [exponent // 2, exponent - exponent // 2])  # a single one may overflow
 
@@ -271,9 +249,7 @@ def row_keys(
     return keys
 
 
-def _gather(
-    coordinates: NDArray[np.uint64], order: NDArray[np.int32], keys: NDArray[np.uint64]
-) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+def _gather(coordinates: Words, order: Ints32, keys: Words) -> tuple[Ints32, Words]:
     """Compare neighbors in the order of the leaves, and put their keys into that order."""
     key = np.empty_like(keys)
     splits = np.empty(max(order.size - 1, 0), dtype=np.int32)
@@ -286,7 +262,7 @@ def _gather(
     return splits, key
 
 
-def to_fixed_point(weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def to_fixed_point(weight: Floats) -> tuple[Floats, float]:
     """Convert weights to integers with a total below 2^53, so that sums are exact in any order.
 
     Integer weights do not change. Fractional weights are rounded to a multiple of a power of two

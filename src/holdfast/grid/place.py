@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.hash import combine_arrays, portable_exp, purpose_key, uniform
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Floats, Ints32, Mask, Words, read_only
 from holdfast._machine.work import share_rows
 from holdfast.grid._kernels import column_bounds, shifted_words
 
@@ -36,8 +36,8 @@ ROOT_EXPONENTS = range(_SMALLEST_DOUBLE, 1089)
 class Extent:
     """The extent of the rows that determine the grid, if other rows represent them."""
 
-    lower: NDArray[np.float64]  # (n_features,): bounding box
-    upper: NDArray[np.float64]  # (n_features,)
+    lower: Floats  # (n_features,): bounding box
+    upper: Floats  # (n_features,)
     # Cells of side ``2**exponent``, in scaled units, became points; root cells are not smaller
     exponent: int
 
@@ -46,16 +46,14 @@ class Extent:
 class Grid:
     """The position of the cells, in scaled units ``y = (x - origin) * scale``."""
 
-    origin: NDArray[np.float64]  # (n_features,): zero unless a root box was given
+    origin: Floats  # (n_features,): zero unless a root box was given
     scale: float  # ``2**-u`` (or one over the side of the root box)
     # (40, n_features): the shift of each dimension in 64-bit blocks; block ``i`` has weight
     # ``2**(64 i - 1280)``
-    shift: NDArray[np.uint64]
+    shift: Words
     root_exponent: int  # the root's children are the occupied cells of side ``2**root_exponent``
-    # (n_features,): index of the lowest root cell per dimension, modulo 2^64
-    anchor: NDArray[np.uint64]
-    # (n_features,): smallest scaled coordinate of the rows that determined the grid
-    lowest: NDArray[np.float64]
+    anchor: Words  # (n_features,): index of the lowest root cell per dimension, modulo 2^64
+    lowest: Floats  # (n_features,): smallest scaled coordinate of the rows that determined the grid
 
     def equals(self, other: "Grid") -> bool:
         """Whether every row has the same coordinates in both grids."""
@@ -77,10 +75,10 @@ class Grid:
 
     def locate(
         self,
-        X: NDArray[np.float64],
+        X: Floats,
         allocate: Callable[[Any, Any], NDArray[Any]] = np.empty,
-        chosen: NDArray[np.int32] | None = None,
-    ) -> NDArray[np.uint64]:
+        chosen: Ints32 | None = None,
+    ) -> Words:
         """Compute the coordinates of rows that lie in the root cells: of the chosen ones, or of all.
 
         Two rows share a cell of side ``2**(b - 63) s_R`` if and only if no bit ``>= b`` of any
@@ -89,7 +87,7 @@ class Grid:
         anchor = self.anchor << np.uint64(DEPTH)
         return self._words(X, self.root_exponent - DEPTH, anchor, allocate, chosen)
 
-    def locate_any(self, X: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    def locate_any(self, X: Floats) -> tuple[Words, Mask]:
         """Compute the coordinates of any rows, and whether each row lies in the root cells."""
         with np.errstate(over="ignore"):
             offset = ((X - self.origin) * self.scale - self.lowest) * 0.125
@@ -106,21 +104,21 @@ class Grid:
             inside[near] = (coarse < np.uint64(1 << 32)).all(axis=1)
         return coordinates, inside
 
-    def cell_numbers(self, X: NDArray[np.float64], exponent: int) -> NDArray[np.uint64]:
+    def cell_numbers(self, X: Floats, exponent: int) -> Words:
         """Compute the absolute cells of side ``2**exponent`` in scaled units, modulo 2^64."""
         return self._words(X, exponent, np.zeros_like(self.anchor))
 
     def _words(
         self,
-        X: NDArray[np.float64],
+        X: Floats,
         low: int,
-        anchor: NDArray[np.uint64],
+        anchor: Words,
         allocate: Callable[[Any, Any], NDArray[Any]] = np.empty,
-        chosen: NDArray[np.int32] | None = None,
-    ) -> NDArray[np.uint64]:
+        chosen: Ints32 | None = None,
+    ) -> Words:
         """64 bits of each scaled and shifted coordinate, from weight ``2**low`` upwards."""
         n = X.shape[0] if chosen is None else chosen.size
-        words: NDArray[np.uint64] = allocate((n, X.shape[1]), np.uint64)
+        words: Words = allocate((n, X.shape[1]), np.uint64)
         shift, rows = self.shift_words(low), read_only(X)
 
         def work(part: slice) -> None:
@@ -135,22 +133,22 @@ class Grid:
         share_rows(n, work)
         return words
 
-    def shift_words(self, low: int) -> NDArray[np.uint64]:
+    def shift_words(self, low: int) -> Words:
         """64-bit windows of the shift that start at exponents low, low - 64, low - 128, ..."""
         skip, offset = divmod(low - _LOWEST, 64)
         block = self.shift[skip::-1]
         if offset == 0:
             return np.ascontiguousarray(block)
         above = self.shift[skip + 1 : 0 : -1]
-        words: NDArray[np.uint64] = np.ascontiguousarray(
+        words: Words = np.ascontiguousarray(
             (block >> np.uint64(offset)) | (above << np.uint64(64 - offset))
         )
         return words
 
 
-def bounds_of(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def bounds_of(X: Floats) -> tuple[Floats, Floats]:
     """Smallest and largest value of each column."""
-    found: list[NDArray[np.float64]] = []
+    found: list[Floats] = []
 
     def work(part: slice) -> None:
         bounds = np.empty((2, X.shape[1]))
@@ -163,8 +161,8 @@ def bounds_of(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.f
 
 
 def place_grid(
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
+    lower: Floats,
+    upper: Floats,
     seed: int,
     *,
     random_shift: bool = True,
@@ -201,17 +199,17 @@ def _scale_of(seed: int) -> float:
     return float(portable_exp(-fraction * 0.6931471805599453))
 
 
-def _shift_of(seed: int, n_features: int) -> NDArray[np.uint64]:
+def _shift_of(seed: int, n_features: int) -> Words:
     key = np.array([purpose_key(seed, "shift")])
     dimensions = combine_arrays(key, np.arange(n_features, dtype=np.uint64))
     return combine_arrays(dimensions[None, :], np.arange(BLOCKS, dtype=np.uint64)[:, None])
 
 
-def _no_shift(n_features: int) -> NDArray[np.uint64]:
+def _no_shift(n_features: int) -> Words:
     return np.zeros((BLOCKS, n_features), dtype=np.uint64)
 
 
-def _root_exponent(low: NDArray[np.float64], high: NDArray[np.float64]) -> int:
+def _root_exponent(low: Floats, high: Floats) -> int:
     """Return the smallest r with ``2**r >= ||high - low||``."""
     squared = 0
     for a, b in zip(low.tolist(), high.tolist(), strict=True):

@@ -47,8 +47,8 @@ class Explanation:
 
     rules: tuple[tuple[Rule, ...], ...]
     splits: tuple[Rule, ...]
-    parent: NDArray[np.int32]
-    sizes: NDArray[np.int64]
+    parent: Labels
+    sizes: Node
     n_sampled: int
 
     @property
@@ -277,7 +277,7 @@ class Means:
         away: Rows = np.divide(own - self.mean, self.deviation, out=np.zeros_like(own), where=known)
         return away
 
-    def rank_columns(self) -> NDArray[np.int64]:
+    def rank_columns(self) -> Node:
         """Return all columns, those whose means differ most between clusters first."""
         between = np.zeros(self.mean.size)
         for cluster, size in enumerate(self.sizes):
@@ -296,7 +296,7 @@ class Category:
 
     name: str
     levels: tuple[str, ...]  # its different values
-    codes: NDArray[np.int64]  # (n,): number of each row's value in `levels`
+    codes: Node  # (n,): number of each row's value in `levels`
     is_clustered: bool = False  # whether the rows were clustered by it
 
 
@@ -304,7 +304,7 @@ class Category:
 class Fractions:
     """Counts of the levels of a category in each cluster."""
 
-    counts: NDArray[np.int64]  # (n_clusters, n_levels)
+    counts: Node  # (n_clusters, n_levels)
 
     @classmethod
     def count(cls, category: Category, labels: Labels, n_clusters: int) -> "Fractions":
@@ -328,9 +328,7 @@ class Fractions:
         return float(np.average(away, weights=sizes))
 
 
-def group_columns(
-    columns: Sequence[Column], values: Rows
-) -> tuple[NDArray[np.int64], tuple[Category, ...]]:
+def group_columns(columns: Sequence[Column], values: Rows) -> tuple[Node, tuple[Category, ...]]:
     """Return the numbers of columns that are no 0/1 indicators, and categories of the others."""
     indicators: dict[str, list[int]] = {}
     for j, column in enumerate(columns):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Ints, Mask, Words, read_only
 from holdfast._machine.work import share_parts
 from holdfast.centers import CenterSequence
 from holdfast.centers._distance_kernels import (
@@ -58,7 +58,7 @@ class CellLocator:
     """The cells of the centers, in which any row can be looked up."""
 
     grid: Grid
-    coordinates: NDArray[np.uint64]  # (n, n_features): coordinates of the centers in Z-order
+    coordinates: Words  # (n, n_features): coordinates of the centers in Z-order
     order: Labels  # (n,): number of each of these centers
     # (n,): center t owns the rows that agree with it in every bit >= cell[t]; 64 means all space
     cell: NDArray[np.uint8]
@@ -75,7 +75,7 @@ class CellLocator:
         order, coordinates = self.order[kept], self.coordinates[kept]
         return CellLocator(self.grid, coordinates, order, self.cell[:k], self.parent[:k])
 
-    def contains(self, X: Floats) -> NDArray[np.bool_]:
+    def contains(self, X: Floats) -> Mask:
         """Whether each row lies in any cell."""
         return self.grid.locate_any(X)[1]
 
@@ -355,11 +355,7 @@ class SparsePlaneLocator(_NestedSplits):
 
 
 def build_sparse_locator(
-    planes: "Sequence[SparsePlane]",
-    parent: Labels,
-    n_features: int,
-    metric: int,
-    exponent: int,
+    planes: "Sequence[SparsePlane]", parent: Labels, n_features: int, metric: int, exponent: int
 ) -> SparsePlaneLocator:
     """Collect the planes of a fit."""
     starts = np.append(0, np.cumsum([plane.columns.size for plane in planes], dtype=np.int64))
@@ -375,7 +371,7 @@ class DistanceLocator:
     """The splits of a hierarchy of precomputed distances."""
 
     # (n_centers,): the column of each center: rows of the fit and columns have the same order
-    columns: NDArray[np.int64]
+    columns: Ints
     parent: Labels  # (n_centers,): the cluster that each center splits; -1 for the first
     n_features: int  # number of rows of the fit
     exponent: int  # distances are multiplied by ``2**-exponent``
@@ -385,7 +381,7 @@ class DistanceLocator:
         """Keep the first k centers: the locator of a hierarchy that stops there."""
         return replace(self, columns=self.columns[:k], parent=self.parent[:k])
 
-    def among(self, numbers: NDArray[np.int64], n_features: int) -> "DistanceLocator":
+    def among(self, numbers: Ints, n_features: int) -> "DistanceLocator":
         """Do the same where the rows of the fit have these numbers among more rows."""
         return replace(self, columns=numbers[self.columns], n_features=n_features)
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.hash import key_rows
+from holdfast._machine.jit import Ints, Words
 
 Rows = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -129,7 +130,7 @@ def find_rules(
     weight: Rows,
     inside: Mask,
     columns: Sequence[Column],
-    keys: NDArray[np.uint64],
+    keys: Words,
     max_conditions: int,
     max_rules: int = MAX_RULES,
     halves: int = _HALVES,
@@ -155,12 +156,7 @@ def find_rules(
 
 
 def find_other_rule(
-    X: Rows,
-    weight: Rows,
-    inside: Mask,
-    columns: Sequence[Column],
-    rule: Rule,
-    max_conditions: int,
+    X: Rows, weight: Rows, inside: Mask, columns: Sequence[Column], rule: Rule, max_conditions: int
 ) -> Rule | None:
     """Find a rule without the columns of `rule`, or one of them; None if it says too little."""
     used = [condition.column.name for condition in rule.conditions]
@@ -185,7 +181,7 @@ def _jaccard(a: Mask, b: Mask, weight: Rows) -> float:
     return float(weight[a & b].sum() / either) if either > 0.0 else 1.0
 
 
-def sample_rows(X: Rows, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+def sample_rows(X: Rows, seed: int) -> tuple[Ints, Words]:
     """Numbers and keys of the rows with the smallest keys; all rows of a small table."""
     keys = key_rows(np.asarray(X, dtype=np.float64), seed, "explain")
     count = max(_LEAST_ROWS, _VALUES // X.shape[1])

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Floats, Ints, Words, read_only
 from holdfast.grid.cells import z_order
 from holdfast.grid.place import Extent, Grid, place_grid
 from holdfast.rows._kernels import common_bits, group_cells, merge_cells
@@ -42,14 +41,13 @@ class CappedSketch:
     """Distinct rows with counts, or cells with counts and their smallest row. Immutable."""
 
     cap: Cap
-    # (n, n_features): sorted as in `Sketch`, or in the Z-order of `words`
-    rows: NDArray[np.float64]
-    weight: NDArray[np.int64]  # (n,)
-    lower: NDArray[np.float64]  # (n_features,): bounding box of all added rows
-    upper: NDArray[np.float64]  # (n_features,)
+    rows: Floats  # (n, n_features): sorted as in `Sketch`, or in the Z-order of `words`
+    weight: Ints  # (n,)
+    lower: Floats  # (n_features,): bounding box of all added rows
+    upper: Floats  # (n_features,)
     # Cells have side ``2**exponent`` in scaled units; None as long as rows are exact
     exponent: int | None = None
-    words: NDArray[np.uint64] | None = None  # (n, n_features): the cells of the rows, modulo 2^64
+    words: Words | None = None  # (n, n_features): the cells of the rows, modulo 2^64
 
     @classmethod
     def empty(cls, cap: Cap, n_features: int) -> Self:
@@ -100,7 +98,7 @@ class CappedSketch:
         """Add the rows of a sketch."""
         return self.add_rows(sketch.rows, sketch.weight)
 
-    def add_rows(self, rows: NDArray[np.float64], weight: NDArray[np.int64]) -> "CappedSketch":
+    def add_rows(self, rows: Floats, weight: Ints) -> "CappedSketch":
         """Add rows, finite and with positive weights; O(n + cells) time."""
         if rows.shape[0] == 0:
             return self
@@ -153,7 +151,7 @@ class CappedSketch:
         ordered = Sketch.from_rows(self.rows, self.weight)
         return replace(self, rows=ordered.rows, weight=ordered.weight, words=None)
 
-    def content(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def content(self) -> tuple[Floats, Floats]:
         """Rows and weights of a settled sketch."""
         return self.rows, self.weight.astype(np.float64)
 
@@ -197,12 +195,7 @@ class CappedSketch:
         return sketch
 
     def _with_cells(
-        self,
-        found: int,
-        words: NDArray[np.uint64],
-        rows: NDArray[np.float64],
-        weight: NDArray[np.int64],
-        exponent: int,
+        self, found: int, words: Words, rows: Floats, weight: Ints, exponent: int
     ) -> "CappedSketch":
         words, rows, weight = words[:found], rows[:found], weight[:found]
         if rows.base is not None and found < rows.base.shape[0] * 3 // 4:

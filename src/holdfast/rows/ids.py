@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from holdfast._machine.jit import Floats, Ints
+
 MOST_REMEMBERED = 1 << 20
 """Rows that left and are remembered, at most; and at most as many as today's rows."""
 
@@ -24,7 +26,7 @@ class DepartedRows:
 
     # (n,): ids, or for rows without ids the hashes of their content, dtype uint64
     ids: NDArray[Any]
-    names: NDArray[np.int64]  # (n,)
+    names: Ints  # (n,)
     level: int  # the number of clusters among which the names are
 
 
@@ -57,14 +59,12 @@ def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None
     return found
 
 
-def identify_rows(ids: NDArray[Any] | None, keyed_by: Any, n_rows: int) -> NDArray[np.float64]:
+def identify_rows(ids: NDArray[Any] | None, keyed_by: Any, n_rows: int) -> Floats:
     """Identify rows of distances: by `keyed_by`, or ids, or positions, in halves of 32 bits."""
     if keyed_by is not None:
         from sklearn.utils import check_array
 
-        values: NDArray[np.float64] = check_array(
-            keyed_by, dtype=np.float64, input_name="keyed_by", order="C"
-        )
+        values: Floats = check_array(keyed_by, dtype=np.float64, input_name="keyed_by", order="C")
         if values.shape[0] != n_rows:
             raise ValueError(
                 f"keyed_by must have one row for each of the {n_rows} rows of X; got "
@@ -102,9 +102,7 @@ def normal_ids(array: NDArray[Any]) -> NDArray[Any]:
     )
 
 
-def find_ids(
-    wanted: NDArray[Any], known: NDArray[Any], *, unique: bool = False
-) -> NDArray[np.int64]:
+def find_ids(wanted: NDArray[Any], known: NDArray[Any], *, unique: bool = False) -> Ints:
     """Position of each id among known ones, which are unique; -1 where it is not.
 
     `unique` says that wanted ids are unique too. Texts in nearly the same order are then found faster.
@@ -130,7 +128,7 @@ def find_ids(
     return np.fromiter(found, dtype=np.int64, count=wanted.size)
 
 
-def _walk_along(wanted: list[Any], known: list[Any]) -> NDArray[np.int64] | None:
+def _walk_along(wanted: list[Any], known: list[Any]) -> Ints | None:
     """Find unique ids by walking along both lists; None if their orders differ too much."""
     missed: list[int] = []
     turns, shifts = [0], [0]  # from which wanted id on, the known one is so many places further
@@ -152,7 +150,7 @@ def _walk_along(wanted: list[Any], known: list[Any]) -> NDArray[np.int64] | None
                 turns.append(turn)
                 shifts.append(p - i)
             i, p = i + 1, p + 1
-    found: NDArray[np.int64] = np.arange(len(wanted))
+    found: Ints = np.arange(len(wanted))
     found += np.repeat(shifts, np.diff(turns, append=len(wanted)))
     passed = np.ones(len(known), dtype=np.bool_)
     found[missed] = -1

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Floats, Ints32, read_only
 from holdfast.grid import Cells, Grid
 from holdfast.grid.cells import cells_in_order, z_order
 from holdfast.grid.place import DEPTH, Extent
@@ -32,20 +31,15 @@ class CellOrder:
     """Distinct rows in Z-order, each alone in its cell. Takes 8 bytes per row."""
 
     grid: Grid
-    order: NDArray[np.int32]  # (n,): rows by cell
-    # (n - 1,): where each cell first differs from the next; see `gather_leaves`
-    splits: NDArray[np.int32]
+    order: Ints32  # (n,): rows by cell
+    splits: Ints32  # (n - 1,): where each cell first differs from the next; see `gather_leaves`
 
-    def renumber(self, number: NDArray[np.int32]) -> "CellOrder":
+    def renumber(self, number: Ints32) -> "CellOrder":
         """Call row i ``number[i]``."""
         return replace(self, order=read_only(number[self.order]))
 
     def change(
-        self,
-        rows: NDArray[np.float64],
-        number: NDArray[np.int32],
-        added: NDArray[np.int32],
-        new: NDArray[np.float64],
+        self, rows: Floats, number: Ints32, added: Ints32, new: Floats
     ) -> "CellOrder | None":
         """Return the order without some of its `rows` and with the `new` ones, in O(n) time.
 
@@ -68,20 +62,14 @@ class CellOrder:
         )
         return CellOrder(self.grid, read_only(order), read_only(splits)) if distinct else None
 
-    def _source(self, rows: NDArray[np.float64]) -> tuple[Any, ...]:
+    def _source(self, rows: Floats) -> tuple[Any, ...]:
         """List what determines coordinates: rows, origin and scale, shift, anchor, window."""
         grid, low = self.grid, self.grid.root_exponent - DEPTH
         frame = np.append(grid.origin, grid.scale)
         anchor = grid.anchor << np.uint64(DEPTH)
         return read_only(rows), frame, grid.shift_words(low), anchor, low
 
-    def cells(
-        self,
-        rows: NDArray[np.float64],
-        weight: NDArray[np.float64] | None,
-        grid: Grid,
-        seed: int,
-    ) -> Cells | None:
+    def cells(self, rows: Floats, weight: Floats | None, grid: Grid, seed: int) -> Cells | None:
         """Return what `collect_cells` does, without sorting; None if the grid is another one."""
         if not self.grid.equals(grid):
             return None
@@ -100,7 +88,7 @@ class RowLog:
     """Rows of a fit, and sketches of the rows added and removed since. Immutable."""
 
     # Rows of a fit, until they need to be sketched
-    given: tuple[NDArray[np.float64], NDArray[np.float64] | None] | None = None
+    given: tuple[Floats, Floats | None] | None = None
     refusal: str = ""  # why the given rows cannot be counted; empty if they can
     layers: tuple[Sketch, ...] = ()  # changes, largest first; weights may be negative
     total_weight: int = 0  # number of rows, including repeats
@@ -110,12 +98,7 @@ class RowLog:
     fingerprint: int = 0
 
     @classmethod
-    def from_fit(
-        cls,
-        rows: NDArray[np.float64],
-        weight: NDArray[np.float64] | None,
-        order: CellOrder | None = None,
-    ) -> Self:
+    def from_fit(cls, rows: Floats, weight: Floats | None, order: CellOrder | None = None) -> Self:
         """Keep a reference to the rows and a copy of the weights."""
         given = read_only(rows), None if weight is None else read_only(weight.copy())
         log = cls(given, order=order, fingerprint=fingerprint_rows(rows))
@@ -175,7 +158,7 @@ class RowLog:
         """None: the rows themselves determine the grid."""
         return None
 
-    def content(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def content(self) -> tuple[Floats, Floats]:
         """Rows and weights of a settled log: as given to the fit, or distinct and sorted."""
         if self.given is not None:
             rows, weight = self.given

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast._machine.hash import purpose_key
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Floats, Ints, Ints32, read_only
 from holdfast._machine.work import share_rows
 from holdfast.grid._kernels import content_keys
 from holdfast.grid.cells import row_keys, z_order
@@ -30,8 +30,8 @@ class Sketch:
     """
 
     # (n, n_features): sorted by the first column, then the second, and so on; -0.0 becomes 0.0
-    rows: NDArray[np.float64]
-    weight: NDArray[np.int64]  # (n,): positive
+    rows: Floats
+    weight: Ints  # (n,): positive
 
     @classmethod
     def empty(cls, n_features: int) -> Self:
@@ -104,7 +104,7 @@ class Sketch:
             raise ValueError(name_missing(other.rows, other.weight, held))
         return self.combine(other, -1)
 
-    def count(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
+    def count(self, rows: Floats) -> Ints:
         """Count how often each of `rows` is present, in O(log n) time per row."""
         total = np.zeros(rows.shape[0], dtype=np.int64)
         find_rows(read_only(self.rows), read_only(self.weight), read_only(rows), total)
@@ -114,9 +114,7 @@ class Sketch:
         """Add the weights of `other` times `sign`, without checks: the sum may be negative."""
         return self if len(other) == 0 else self.merge(other, sign)[0]
 
-    def merge(
-        self, other: "Sketch", sign: int = 1
-    ) -> tuple["Sketch", NDArray[np.int32], NDArray[np.int32]]:
+    def merge(self, other: "Sketch", sign: int = 1) -> tuple["Sketch", Ints32, Ints32]:
         """Combine, and number the rows: those of this sketch, and those that only `other` has.
 
         A number is -1 for a row that is dropped and, in the second list, for one that both have.
@@ -139,8 +137,8 @@ class Sketch:
 
 
 def sketch_distinct(
-    rows: NDArray[np.floating], weight: NDArray[np.int64] | None
-) -> tuple[Sketch, NDArray[np.int32]] | None:
+    rows: NDArray[np.floating], weight: Ints | None
+) -> tuple[Sketch, Ints32] | None:
     """Sketch and number valid rows in O(n) time for most data; None if first values repeat."""
     n = rows.shape[0]
     first = rows[:, 0].astype(np.float64)
@@ -184,10 +182,8 @@ def fingerprint_rows(rows: NDArray[np.floating]) -> int:
 
 
 def count_rows(
-    rows: NDArray[np.floating],
-    weight: NDArray[np.float64] | None,
-    wanted: NDArray[np.float64],
-) -> tuple[int, NDArray[np.int64]]:
+    rows: NDArray[np.floating], weight: Floats | None, wanted: Floats
+) -> tuple[int, Ints]:
     """Fingerprint rows, and count how often each distinct `wanted` row is among them."""
     key, factors = purpose_key(0, "row"), np.ones(2)
     keys = row_keys(wanted, 0)
@@ -199,7 +195,7 @@ def count_rows(
             s = (s + 1) & mask
         slots[s] = w
     given, weights = read_only(rows), read_only(np.empty(0) if weight is None else weight)
-    totals: list[tuple[int, NDArray[np.int64]]] = []
+    totals: list[tuple[int, Ints]] = []
 
     def scan(part: slice) -> None:
         counts, block = np.zeros(keys.size, dtype=np.int64), np.empty(_BLOCK, dtype=np.uint64)
@@ -210,7 +206,7 @@ def count_rows(
         totals.append((int(added), counts))
 
     share_rows(rows.shape[0], scan, rows.shape[1])
-    counted: NDArray[np.int64] = np.array([counts for _, counts in totals]).sum(axis=0)
+    counted: Ints = np.array([counts for _, counts in totals]).sum(axis=0)
     return sum(added for added, _ in totals) & ((1 << 64) - 1), counted
 
 
@@ -221,9 +217,7 @@ def _check_columns(a: Sketch, b: Sketch) -> None:
         )
 
 
-def name_missing(
-    rows: NDArray[np.float64], asked: NDArray[np.int64], held: NDArray[np.int64]
-) -> str:
+def name_missing(rows: Floats, asked: Ints, held: Ints) -> str:
     """List the rows that should be removed but are not present."""
     missing = np.flatnonzero(held < asked)
     named = "; ".join(
@@ -236,7 +230,7 @@ def name_missing(
     )
 
 
-def whole_weights(weight: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
+def whole_weights(weight: ArrayLike | None, n_rows: int) -> Ints:
     """Convert weights to integers; raise an error if any is not an integer."""
     if weight is None:
         return np.ones(n_rows, dtype=np.int64)
@@ -257,7 +251,7 @@ def whole_weights(weight: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
             f"{given[first]} at row {first}. Scale the weights to integers, or use fit, which "
             "accepts fractions."
         )
-    counts: NDArray[np.int64] = given.astype(np.int64)
+    counts: Ints = given.astype(np.int64)
     # The float64 sum shows whether the integer sum could overflow; the integer sum is exact.
     about = float(counts.sum(dtype=np.float64))
     if about > 2.0 * MAX_WEIGHT or int(counts.sum()) > MAX_WEIGHT:
@@ -267,9 +261,7 @@ def whole_weights(weight: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
     return counts
 
 
-def _sort_distinct(
-    rows: NDArray[np.float64], weight: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _sort_distinct(rows: Floats, weight: Ints) -> tuple[Floats, Ints]:
     """Sort by the first column, then ties by the others; collapse repeats."""
     rows = np.ascontiguousarray(rows)
     order = np.argsort(rows[:, 0])  # need not be stable: equal rows are merged
@@ -281,9 +273,7 @@ def _sort_distinct(
     return _keep_first(found, distinct, total)
 
 
-def _keep_first(
-    found: int, rows: NDArray[np.float64], weight: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _keep_first(found: int, rows: Floats, weight: Ints) -> tuple[Floats, Ints]:
     """Truncate arrays to the used part, copied if most is unused, and make them read-only."""
     rows, weight = rows[:found], weight[:found]
     if rows.base is not None and found < rows.base.shape[0] // 2:

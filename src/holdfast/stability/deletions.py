@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from holdfast._machine.jit import unwrap_interrupts
+from holdfast._machine.jit import Floats, unwrap_interrupts
 from holdfast.centers._cover_kernels import empty_heap
 from holdfast.centers.choose import (
     champions_of,
@@ -54,7 +54,7 @@ class _Runs:
 
 
 def matched_after_deletions(
-    estimator: HierarchicalKMedian, X: NDArray[np.float64], ks: list[int], seed: int
+    estimator: HierarchicalKMedian, X: Floats, ks: list[int], seed: int
 ) -> Counts:
     """Count as `match_deletions` for the parameters of an estimator with ``random_state=seed``."""
     model = clone(estimator).set_params(random_state=seed, n_clusters=1, max_centers=None)
@@ -63,7 +63,7 @@ def matched_after_deletions(
 
 @unwrap_interrupts()
 def match_deletions(
-    X: NDArray[np.float64], ks: list[int], settings: Settings, *, fixed_root: bool = False
+    X: Floats, ks: list[int], settings: Settings, *, fixed_root: bool = False
 ) -> Counts:
     """Count the rows that stay in their cluster when one row is removed, for every row and k.
 
@@ -210,7 +210,7 @@ def _overlap(low_a: Leaves, high_a: Leaves, low_b: Leaves, high_b: Leaves, start
     return table
 
 
-def _rows_that_move_the_root(X: NDArray[np.float64], grid: Grid, settings: Settings) -> list[int]:
+def _rows_that_move_the_root(X: Floats, grid: Grid, settings: Settings) -> list[int]:
     """Rows without which the bounding box is so much smaller that the root's level changes."""
     if settings.root_box is not None or X.shape[0] < 3:
         return []

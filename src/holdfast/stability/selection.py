@@ -348,37 +348,30 @@ def tune_epsilon(
     check_integer("n_clusters", n_clusters)
     check_integer("repeats", repeats)
     rows = check_rows(X)
-    target, limit = _check_target(target_sensitivity, max_cost_ratio)
+    target, limit = _check_target(clusterer, target_sensitivity, max_cost_ratio)
     grid = _geometric_grid(epsilon_range, factor)
-    if not isinstance(clusterer, HierarchicalKMedian):
-        raise TypeError(
-            f"clusterer must be a HierarchicalKMedian, which has an epsilon to tune; got "
-            f"{type(clusterer).__name__}."
-        )
-    seed = seed_from(random_state)
-    seeds = repeat_seeds(seed, repeats)
+    seeds = repeat_seeds(seed := seed_from(random_state), repeats)
     if trials is None:
         trials = "all" if clusterer.method == "tree" and delete == 1 else 100
 
-    def measure_cost(epsilon: float) -> float:
-        model = clone(clusterer).set_params(epsilon=epsilon)
+    def cost_of(model: HierarchicalKMedian) -> float:
         return float(mean_cost(model, rows, n_clusters=n_clusters, seeds=seeds)[0])
 
     def try_value(epsilon: float) -> _Point:
+        model = clone(clusterer).set_params(epsilon=epsilon)
         result = average_sensitivity(
-            clone(clusterer).set_params(epsilon=epsilon), rows, n_clusters=n_clusters,
-            delete=delete, trials=trials, repeats=repeats, measure=measure, n_jobs=n_jobs,
-            random_state=seed, progress=shown.part(),
+            model, rows, n_clusters=n_clusters, delete=delete, trials=trials, repeats=repeats,
+            measure=measure, n_jobs=n_jobs, random_state=seed, progress=shown.part(),
         )  # fmt: skip
         shown.advance(1)
         moved, error = float(result.mean[0, 0]), float(result.standard_error[0, 0])
-        cost = measure_cost(epsilon)
+        cost = cost_of(model)
         # Rows at no more locations than clusters cost nothing, whatever epsilon is.
         ratio = cost / greedy if greedy > 0.0 else np.inf if cost > 0.0 else 1.0
         return _Point(epsilon, moved, error, cost, ratio)
 
     with Progress(progress, len(grid) + refinements, "values of epsilon") as shown:
-        greedy = measure_cost(0.0)
+        greedy = cost_of(clone(clusterer).set_params(epsilon=0.0))
         points = [try_value(epsilon) for epsilon in grid]
         chosen = _search(points, target, limit, try_value, refinements)
     points.sort()
@@ -441,7 +434,14 @@ def _describe_search(
     )
 
 
-def _check_target(sensitivity: float | None, cost_ratio: float | None) -> tuple[str, float]:
+def _check_target(
+    clusterer: Any, sensitivity: float | None, cost_ratio: float | None
+) -> tuple[str, float]:
+    if not isinstance(clusterer, HierarchicalKMedian):
+        raise TypeError(
+            f"clusterer must be a HierarchicalKMedian, which has an epsilon to tune; got "
+            f"{type(clusterer).__name__}."
+        )
     if sensitivity is not None and cost_ratio is None:
         if not 0.0 <= sensitivity < np.inf:
             raise ValueError(f"target_sensitivity must be at least 0; got {sensitivity!r}.")

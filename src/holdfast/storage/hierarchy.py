@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Ints32, Words, read_only
 from holdfast.centers.medoids import METRICS
 from holdfast.grid.place import BLOCKS, ROOT_EXPONENTS, Grid
 from holdfast.hierarchy.locate import (
@@ -164,9 +164,7 @@ def _naming_from(metadata: Mapping[str, Any], arrays: Arrays, n_centers: int) ->
     return Naming(tuple(levels), tuple(map(read_only, parts)), following)
 
 
-def _means_from(
-    metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
-) -> MeansLocator:
+def _means_from(metadata: Mapping[str, Any], arrays: Arrays, parent: Ints32) -> MeansLocator:
     points = take(arrays, "means.points", np.float64, 2)
     path = take(arrays, "means.path", np.int32, 2)
     scale = take(arrays, "means.scale", np.float64, 1)
@@ -181,9 +179,7 @@ def _means_from(
     return MeansLocator(points, path, scale, label, read_only(parent), *_metric_from(metadata))
 
 
-def _cells_from(
-    metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
-) -> CellLocator:
+def _cells_from(metadata: Mapping[str, Any], arrays: Arrays, parent: Ints32) -> CellLocator:
     coordinates = take(arrays, "cells.coordinates", np.uint64, 2)
     order = take(arrays, "cells.order", np.int32, 1)
     cell = take(arrays, "cells.cell", np.uint8, 1)
@@ -222,9 +218,7 @@ def _grid_from(metadata: Mapping[str, Any], arrays: Arrays, d: int) -> Grid:
     return Grid(origin, scale, shift, root_exponent, anchor, lowest)
 
 
-def _splits_from(
-    metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
-) -> SplitLocator:
+def _splits_from(metadata: Mapping[str, Any], arrays: Arrays, parent: Ints32) -> SplitLocator:
     centers = take(arrays, "splits.centers", np.float64, 2)
     n, d = centers.shape
     require(1 <= n <= parent.size and d >= 1, "it has no coordinates of centers, or too many")
@@ -237,9 +231,7 @@ def _splits_from(
     return SplitLocator(centers, parent[:n], *_metric_from(metadata), rivals)
 
 
-def _planes_from(
-    metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
-) -> PlaneLocator:
+def _planes_from(metadata: Mapping[str, Any], arrays: Arrays, parent: Ints32) -> PlaneLocator:
     points = take(arrays, "planes.points", np.float64, 2)
     normals = take(arrays, "planes.normals", np.float64, 2)
     n, d = points.shape
@@ -251,7 +243,7 @@ def _planes_from(
 
 
 def _sparse_planes_from(
-    metadata: Mapping[str, Any], arrays: Arrays, parent: NDArray[np.int32]
+    metadata: Mapping[str, Any], arrays: Arrays, parent: Ints32
 ) -> SparsePlaneLocator:
     d: Any = metadata.get("n_features")
     require(type(d) is int and 1 <= d < 1 << 31, "its number of columns is out of range")
@@ -297,7 +289,7 @@ def _in_range(values: NDArray[np.integer], stop: int) -> bool:
     return bool(values.min() >= 0 and values.max() < stop)
 
 
-def _is_z_ordered(coordinates: NDArray[np.uint64]) -> bool:
+def _is_z_ordered(coordinates: Words) -> bool:
     """Whether each row precedes the next: the highest bit in which they differ decides."""
     most = np.zeros(coordinates.shape[0] - 1, dtype=np.uint64)
     rises = np.zeros(most.size, dtype=np.bool_)
@@ -347,7 +339,7 @@ def rows_from_arrays(name: str, arrays: Arrays, n_rows: int, n_columns: int) -> 
     return csr_array((data, indices, starts), shape=(n_rows, n_columns))
 
 
-_READERS: dict[str, Callable[[Mapping[str, Any], Arrays, NDArray[np.int32]], Any]] = {
+_READERS: dict[str, Callable[[Mapping[str, Any], Arrays, Ints32], Any]] = {
     "cells": _cells_from,
     "splits": _splits_from,
     "planes": _planes_from,

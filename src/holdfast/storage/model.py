@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from holdfast._machine.jit import Floats, Mask
 from holdfast.centers.medoids import METRICS
 from holdfast.hierarchy import Hierarchy
 from holdfast.rows.ids import DepartedRows, check_unique, pack_ids, unpack_ids
@@ -40,7 +41,7 @@ class TableRecord:
     # (n_rows,): ids of all rows of the table; None if rows are identified by their number
     ids: NDArray[Any] | None
     # (n_rows,): rows that were fitted; the others were dropped because of missing values
-    used: NDArray[np.bool_]
+    used: Mask
     cuts: tuple[int, ...]  # the requested numbers of clusters
 
 
@@ -53,7 +54,7 @@ class ModelRecord:
     # `column_scale` if it was used. Empty for a file that contains only a hierarchy
     parameters: dict[str, Any] = field(default_factory=dict)
     rows: Any = None  # (n_rows, n_features)
-    weight: NDArray[np.float64] | None = None  # (n_rows,)
+    weight: Floats | None = None  # (n_rows,)
     centers: Any = None  # (n_clusters, n_features)
     reach: float | None = None  # the largest distance from a row to the center of its cluster
     columns: tuple[str, ...] | None = None  # names of the columns
@@ -210,7 +211,7 @@ def _read_first_format(
 
 def _rows_of_first_format(
     arrays: Mapping[str, NDArray[Any]], n_rows: int, n_columns: int
-) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+) -> tuple[Floats | None, Floats | None]:
     """Expand distinct rows; the first of equal rows gets all their weight."""
     if "rows.values" not in arrays:
         return None, None
@@ -282,7 +283,7 @@ def _check_parameters(record: Mapping[str, Any], hierarchy: Hierarchy) -> dict[s
 
 def _check_rows(
     arrays: Mapping[str, NDArray[Any]], n_rows: int, n_columns: int
-) -> tuple[Any, NDArray[np.float64] | None]:
+) -> tuple[Any, Floats | None]:
     rows, weight = rows_from_arrays("rows", arrays, n_rows, n_columns), arrays.get("weight")
     if rows is None:
         return None, None

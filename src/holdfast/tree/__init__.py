@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.hash import purpose_key
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Floats, Ints32, Words, read_only
 from holdfast._machine.work import cut_rows, share_parts
 from holdfast.grid import Cells, Grid
 from holdfast.grid.place import DEPTH
@@ -53,10 +53,9 @@ class Tree:
     # the grid, and its shift; see `shifted_word`. Few of them are ever needed
     source: tuple[NDArray[Any], ...]
     # (n_leaves - 1,): bit and dimension at which inner node 2 i + 1 splits; see `gather_leaves`
-    splits: NDArray[np.int32]
-    # (n_features + 2,): what determines the keys of inner nodes; see `branch_key_at`
-    place: NDArray[np.uint64]
-    leaf_key: NDArray[np.uint64]  # (n_leaves,): hash of the seed and the content of each leaf
+    splits: Ints32
+    place: Words  # (n_features + 2,): what determines the keys of inner nodes; see `branch_key_at`
+    leaf_key: Words  # (n_leaves,): hash of the seed and the content of each leaf
     # COST_T of one row at the distance of the root, ``4 sqrt(d) s_R``, in units of the data
     unit: float
     weight_unit: float
@@ -68,29 +67,29 @@ class Tree:
         return self.leaf_key.size
 
     @property
-    def parent(self) -> NDArray[np.int32]:
+    def parent(self) -> Ints32:
         """Parent of each node; -1 for the root."""
         return np.asarray(self.nodes["parent"])
 
     @property
-    def count(self) -> NDArray[np.float64]:
+    def count(self) -> Floats:
         """Weight below each node, integer-valued, in units of `weight_unit`."""
         return np.asarray(self.nodes["weight"])
 
     @property
-    def best(self) -> NDArray[np.float64]:
+    def best(self) -> Floats:
         """M(v) of each node."""
         return np.asarray(self.nodes["best"])
 
     @property
-    def closing(self) -> NDArray[np.int32]:
+    def closing(self) -> Ints32:
         """Inner nodes (as i), children before parents."""
         closing = np.empty(self.splits.size, dtype=np.int32)
         list_closing(self.nodes, closing)
         return closing
 
     @property
-    def branch_key(self) -> NDArray[np.uint64]:
+    def branch_key(self) -> Words:
         """Hash of the seed and the position of each inner node, at i."""
         keys = np.empty(self.splits.size, dtype=np.uint64)
         branch_keys(self.source, self.splits, self.place, keys)
@@ -106,9 +105,7 @@ def _make_room(cells: Cells) -> NDArray[np.void]:
     return np.asarray(room[: n_nodes * (_NODE.itemsize // 8)].view(_NODE))
 
 
-def _link_nodes(
-    splits: NDArray[np.int32], weight: NDArray[np.float64], nodes: NDArray[np.void]
-) -> int:
+def _link_nodes(splits: Ints32, weight: Floats, nodes: NDArray[np.void]) -> int:
     """Fill `nodes` and return the root; ranges of leaves between splits far up are independent."""
     n = splits.size + 1
     parts, cuts = len(cut_rows(n)) - 1, np.empty(0, dtype=np.int64)
