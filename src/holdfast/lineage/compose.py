@@ -12,22 +12,15 @@ from holdfast.centers._distance_kernels import unit_rows
 from holdfast.follow._kernels import measure_paths
 from holdfast.follow.state import Levels, levels_of
 from holdfast.hierarchy.cost import distance_to_own
-from holdfast.lineage.release import (
-    CARRIED,
-    CLUSTERS,
-    EVENTS,
-    FLOWS,
-    LEVELS,
-    MOVES,
-    N_CARRIED,
-    Release,
-)
+from holdfast.lineage import release as tables
+from holdfast.lineage.release import N_CARRIED, Release
 from holdfast.rows.ids import find_ids
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
 
 
+Rows = NDArray[np.float64]
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 _OUTSIDE = -1
@@ -64,11 +57,11 @@ def compose_release(
         centers=centers * unit,
         columns=columns,
         unit=unit,
-        events=_table(getattr(model, "events_", None), EVENTS),
+        events=_table(getattr(model, "events_", None), tables.EVENTS),
         moves=_with_rows(getattr(model, "moves_", None), ids, present),
         next_moves=_with_rows(None if follow is None else follow.next_moves, ids, present),
-        carried=np.empty(0, dtype=CARRIED),
-        flows=np.empty(0, dtype=FLOWS),
+        carried=np.empty(0, dtype=tables.CARRIED),
+        flows=np.empty(0, dtype=tables.FLOWS),
         assigned=assigned,
         held=np.zeros(n_rows, dtype=np.bool_) if held is None else np.asarray(held)[present],
         ids=ids,
@@ -121,7 +114,7 @@ def _explain_moves(release: Release, before: Release, both: Places) -> NDArray[A
     The columns with the largest positive changes carried the row.
     """
     moves = release.moves
-    found = np.zeros(moves.size, dtype=CARRIED)
+    found = np.zeros(moves.size, dtype=tables.CARRIED)
     found["column"] = -1
     if release.rows is None or before.rows is None or not moves.size:
         return found
@@ -146,13 +139,9 @@ def _steps(release: Release, before: Release) -> NDArray[np.float64]:
 
     A cluster that has ended has its mean of the release before; one that neither has is not a way.
     """
-    centers = np.concatenate(
-        (before.centers, release.centers, np.full((1, release.unit.size), np.nan))
-    )
-    keys = [
-        *before.clusters[["level", "name"]].tolist(),
-        *release.clusters[["level", "name"]].tolist(),
-    ]
+    nowhere = np.full((1, release.unit.size), np.nan)
+    centers = np.concatenate((before.centers, release.centers, nowhere))
+    keys = [key for side in (before, release) for key in side.clusters[["level", "name"]].tolist()]
     place = {key: i for i, key in enumerate(keys)}
     moves, ends = release.moves, []
     for end in ("from", "to"):
@@ -241,7 +230,7 @@ def _find_flows(release: Release, before: Release, both: Places) -> NDArray[Any]
         table[outside[0], :-1] = whole[1] - table[:-1, :-1].sum(axis=0)
         for a, b in np.argwhere(table > 0).tolist():
             flows.append((level, names[0][a], names[1][b], int(table[a, b])))
-    return np.array(flows, dtype=FLOWS)
+    return np.array(flows, dtype=tables.FLOWS)
 
 
 def _guess_flows(level: int, release: Release, before: Release) -> list[tuple[int, int, int, int]]:
@@ -278,7 +267,7 @@ def _describe_clusters(
     sums = [np.bincount(leaf, weights=weight * column, minlength=ks[-1]) for column in rows.T]
     total = levels.collect(np.bincount(leaf, weights=weight, minlength=ks[-1]) * 1.0)
     means = levels.collect(np.stack(sums, axis=1)) / np.where(total > 0.0, total, 1.0)[:, None]
-    clusters = np.zeros(sum(ks), dtype=CLUSTERS)
+    clusters = np.zeros(sum(ks), dtype=tables.CLUSTERS)
     clusters["level"], clusters["name"] = np.repeat(ks, ks), levels.names
     clusters["size"] = levels.collect(np.bincount(leaf, minlength=ks[-1]))
     clusters["cost"] = _costs_of(model, rows, weight, leaf, levels, means)
@@ -290,13 +279,9 @@ def _describe_clusters(
 
 
 def _costs_of(
-    model: "HierarchicalKMedian",
-    rows: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    leaf: NDArray[np.int32],
-    levels: Levels,
-    means: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    model: "HierarchicalKMedian", rows: Rows, weight: Rows, leaf: NDArray[np.int32],
+    levels: Levels, means: Rows,
+) -> Rows:  # fmt: skip
     """Sum the distances of the rows of each cluster to its mean."""
     metric, costs = model._fitted_metric, np.zeros(means.shape[0])
     if metric == "manhattan":  # which cannot be followed
@@ -324,7 +309,7 @@ def _describe_levels(
     model: "HierarchicalKMedian", ks: tuple[int, ...], staleness: Any
 ) -> NDArray[Any]:
     follow = getattr(model, "follow_", None)
-    levels = np.zeros(len(ks), dtype=LEVELS)
+    levels = np.zeros(len(ks), dtype=tables.LEVELS)
     levels["level"] = ks
     levels["cost"] = model.hierarchy_.costs[np.array(ks) - 1]
     for field in ("cost_of_staying", "fresh_cost", "fresh_moved"):
@@ -352,7 +337,7 @@ def _columns_of(model: "HierarchicalKMedian") -> tuple[tuple[str, ...], NDArray[
 
 
 def _with_rows(moves: Any, ids: NDArray[Any] | None, present: NDArray[np.int64]) -> NDArray[Any]:
-    table = _table(moves, MOVES)
+    table = _table(moves, tables.MOVES)
     if table.size:
         if ids is None:
             table["row"] = np.searchsorted(present, moves["id"])

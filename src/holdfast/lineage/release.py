@@ -5,7 +5,7 @@ The files of a folder are one unbroken chain: each says which one it follows.
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.rows.ids import normal_ids, pack_ids, unpack_ids
-from holdfast.storage.archive import (
-    Archive,
-    DamagedFile,
-    read_archive,
-    write_archive,
-)
+from holdfast.storage.archive import Archive, DamagedFile, read_archive, write_archive
 from holdfast.storage.model import ModelRecord, model_from_arrays, model_to_arrays
 
 if TYPE_CHECKING:
@@ -56,15 +51,14 @@ CARRIED = np.dtype(
 )
 FLOWS = np.dtype([("level", "i4"), ("from", "i8"), ("to", "i8"), ("size", "i8")])
 _TABLES = {
-    "clusters": CLUSTERS,
-    "levels": LEVELS,
-    "events": EVENTS,
-    "moves": MOVES,
-    "next_moves": MOVES,
-    "carried": CARRIED,
-    "flows": FLOWS,
-}
+    "clusters": CLUSTERS, "levels": LEVELS, "events": EVENTS, "moves": MOVES, "next_moves": MOVES,
+    "carried": CARRIED, "flows": FLOWS,
+}  # fmt: skip
 _COUNTS = ("n_survivors", "n_new", "n_left")
+_METADATA = (
+    "number", "label", "time", "id_name", "budget", "budget_binds", "tolerance_exceeded", "previous",
+    "origin", *_COUNTS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,9 +200,7 @@ class Release:
                     texts[f"{name}.{field}"] = words.tolist()
                     array = codes.ravel().astype(np.int32)
                 arrays[f"{name}.{field}"] = array
-        names = ("number", "label", "time", "id_name", "budget", "budget_binds", "previous")
-        metadata = {name: getattr(self, name) for name in (*names, *_COUNTS)}
-        metadata |= {"tolerance_exceeded": self.tolerance_exceeded, "origin": self.origin}
+        metadata = {name: getattr(self, name) for name in _METADATA}
         metadata |= {"columns": list(self.columns), "texts": texts, "ids": "model", "model": None}
         if self.record is not None:
             metadata["model"], model = model_to_arrays(self.record)
@@ -261,22 +253,10 @@ class Release:
         else:
             rows, ids = arrays.get("rows"), unpack_ids(kind, arrays, assigned.shape[0])
         return cls(
-            **metadata,
-            **tables,
-            columns=columns,
-            centers=arrays["centers"],
-            unit=unit,
-            assigned=assigned,
-            held=arrays["held"],
-            rows=rows,
-            ids=ids,
-            digest=archive.digest,
+            **metadata, **tables, columns=columns, centers=arrays["centers"], unit=unit,
+            assigned=assigned, held=arrays["held"], rows=rows, ids=ids, digest=archive.digest,
             record=record,
-        )
-
-    def follows(self, number: int, previous: str | None, origin: str | None) -> "Release":
-        """Return the release with its place in a lineage."""
-        return replace(self, number=number, previous=previous, origin=origin)
+        )  # fmt: skip
 
 
 def _ids_in(record: ModelRecord) -> NDArray[Any] | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.files import hold_file
 from holdfast.lineage.compose import compose_release
-from holdfast.lineage.release import RESTORE, Release, read_entries
+from holdfast.lineage.release import CLUSTERS, EVENTS, LEVELS, MOVES, RESTORE, Release, read_entries
 from holdfast.storage.archive import DamagedFile
 
 if TYPE_CHECKING:
@@ -173,10 +173,9 @@ class Lineage:
             left the table.
         """
         lines = [line for release in self for line in _cluster_lines(release, level)]
-        fields = [("level", "i4"), ("name", "i8"), ("parent", "i8"), ("size", "i8")]
-        fields += [("fraction", "f8"), ("cost", "f8"), ("event", "U16"), ("other", "i8")]
+        cluster = [*CLUSTERS.descr[:-1], ("fraction", "f8"), CLUSTERS.descr[-1], *EVENTS.descr[2:4]]
         counts = [(name, "i8") for name in ("joined", "left", "new", "removed")]
-        return self._table(lines, fields + counts)
+        return self._table(lines, cluster + counts)
 
     def history(self, cluster: int, level: int | None = None) -> NDArray[Any]:
         """Describe one cluster, release by release.
@@ -231,9 +230,8 @@ class Lineage:
                 if column >= 0:
                     shown = (release.columns[column], float(why[1][0]), float(why[2][0]))
                 lines.append((release.number, release.label, id, *move[1:], *shown))
-        fields: list[tuple[str, Any]] = [("id", object), ("level", "i4"), ("from", "i8")]
-        fields += [("to", "i8"), ("reason", "U32"), ("gain", "f8")]
-        return self._table(lines, [*fields, ("column", object), ("before", "f8"), ("after", "f8")])
+        shown_fields = [("column", object), ("before", "f8"), ("after", "f8")]
+        return self._table(lines, [("id", object), *MOVES.descr[1:], *shown_fields])
 
     def of(self, id: Any) -> NDArray[Any]:
         """List the clusters of one row, release by release.
@@ -276,8 +274,7 @@ class Lineage:
         first = 0 if since is None else self._find(since)
         chosen = [self._read(number) for number in range(first, len(self))]
         lines = [(r.number, r.label, *event) for r in chosen for event in r.events.tolist()]
-        fields = [("level", "i4"), ("name", "i8"), ("event", "U16"), ("other", "i8")]
-        return self._table(lines, [*fields, ("size_before", "f8"), ("size_after", "f8")])
+        return self._table(lines, EVENTS.descr)
 
     def levels(self, *, fresh: bool = False) -> NDArray[Any]:
         """Describe each level of each release: what moved and what it costs.
@@ -294,16 +291,14 @@ class Lineage:
             Fields `release`, `label`, `n_rows`, `n_survivors`, `n_new`, `n_left`, `budget_binds`,
             `tolerance_exceeded`, and those of `Release.levels`.
         """
+        fields = [(name, "i8") for name in ("n_rows", "n_survivors", "n_new", "n_left")]
+        fields += [("budget_binds", "?"), ("tolerance_exceeded", "?")]
         lines = [
-            (r.number, r.label, r.n_rows, r.n_survivors, r.n_new, r.n_left, r.budget_binds)
-            + (r.tolerance_exceeded, *line)
+            (r.number, r.label, *(getattr(r, name) for name, _ in fields), *line)
             for r in self
             for line in (r.compare_fresh() if fresh else r.levels).tolist()
         ]
-        fields = [(name, "i8") for name in ("n_rows", "n_survivors", "n_new", "n_left")]
-        fields += [("budget_binds", "?"), ("tolerance_exceeded", "?"), ("level", "i4")]
-        names = ("moved", "cost", "cost_of_staying", "fresh_cost", "fresh_moved")
-        return self._table(lines, fields + [(name, "f8") for name in names])
+        return self._table(lines, fields + LEVELS.descr)
 
     def to_pandas(self, what: str = "clusters") -> DataFrame:
         """Return a table as a data frame. Needs pandas.
@@ -340,12 +335,7 @@ class Lineage:
         return draw_lineage(self, level, ax)
 
     def _compose(
-        self,
-        model: HierarchicalKMedian,
-        last: Release | None,
-        *,
-        label: str,
-        **options: Any,
+        self, model: HierarchicalKMedian, last: Release | None, *, label: str, **options: Any
     ) -> Release:
         """Describe the next release; return `last` if the model is that one again."""
         if last is not None and label == last.label:
@@ -358,7 +348,8 @@ class Lineage:
             )
         found = compose_release(model, last, label=label, **options)
         previous = None if last is None else last.digest
-        return found.follows(len(self), previous, self._entries[0].digest if last else None)
+        origin = None if last is None else self._entries[0].digest
+        return replace(found, number=len(self), previous=previous, origin=origin)
 
     def _free_label(self, label: str | None, time: str) -> str:
         if label is not None:
@@ -398,7 +389,7 @@ class Lineage:
             return self._latest
         return self._read(len(self) - 1)
 
-    def _table(self, lines: list[tuple[Any, ...]], fields: list[tuple[str, Any]]) -> NDArray[Any]:
+    def _table(self, lines: list[tuple[Any, ...]], fields: list[Any]) -> NDArray[Any]:
         width = max((len(label) for label in self.labels), default=1)
         return np.array(lines, dtype=[("release", "i4"), ("label", f"U{width}"), *fields])
 

@@ -27,31 +27,30 @@ from numpy.typing import ArrayLike
 
 from holdfast._machine.files import write_whole
 
-_SCRIPTS = (
-    "elements.js",
-    "marks.js",
-    "hierarchy.js",
-    "names.js",
-    "axes.js",
-    "charts.js",
-    "dots.js",
-    "scatter.js",
-    "segments.js",
-    "stability.js",
-    "choosing.js",
-    "page.js",
-)
-
-_LINEAGE_SCRIPTS = (
-    "elements.js",
-    "marks.js",
-    "names.js",
-    "axes.js",
-    "charts.js",
-    "segments.js",
-    "alluvial.js",
-    "lineage.js",
-)
+_SCRIPTS = [
+    "elements",
+    "marks",
+    "hierarchy",
+    "names",
+    "axes",
+    "charts",
+    "dots",
+    "scatter",
+    "segments",
+    "stability",
+    "choosing",
+    "page",
+]
+_LINEAGE_SCRIPTS = [
+    "elements",
+    "marks",
+    "names",
+    "axes",
+    "charts",
+    "segments",
+    "alluvial",
+    "lineage",
+]
 
 _PARTS = ("<!-- parts -->", "<!-- end of parts -->")
 
@@ -149,12 +148,9 @@ def render_page(content: dict[str, Any]) -> str:
         f"default-src 'none'; script-src '{_hash_source(script)}'; "
         f"style-src '{_hash_source(style)}'; base-uri 'none'; form-action 'none'"
     )
+    title, data = html.escape(content["title"]), embed_json(content)
     return Template(_read_page(about_lineage)).substitute(
-        title=html.escape(content["title"]),
-        policy=policy,
-        style=style,
-        script=script,
-        data=embed_json(content),
+        title=title, policy=policy, style=style, script=script, data=data
     )
 
 
@@ -192,7 +188,7 @@ def format_fraction(fraction: float) -> str:
 @cache
 def _join_scripts(about_lineage: bool = False) -> str:
     names = _LINEAGE_SCRIPTS if about_lineage else _SCRIPTS
-    parts = "\n".join(_read(name) for name in names)
+    parts = "\n".join(_read(f"{name}.js") for name in names)
     return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
 
 

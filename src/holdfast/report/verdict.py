@@ -47,8 +47,7 @@ def compose_verdict(comparison: Entry, segments: Entry, command: str) -> Entry:
         "findings": _list_findings(segments, fractions),
         "numbers": [
             _number_moved(comparison, own),
-            *([] if reference is None else [_number_compared(comparison, own, reference)]),
-            *([] if reference is None else [_number_cost(own, reference)]),
+            *([] if reference is None else _number_peer(comparison, own, reference)),
             _number_separation(segments, fractions),
         ],
         "better": _find_better(comparison, own, command),
@@ -217,18 +216,11 @@ def _describe_giant(segments: Entry, fractions: list[float]) -> Entry:
         f"rows. Any method finds such a cluster again, and far rows are always well separated from "
         f"it, so little movement and a high silhouette are no merit here."
     )
-    finer = _find_divided(segments)
-    if finer is not None:
-        text += f" From k = {finer} on, no segment contains {_GIANT:.0%} of the rows."
-    return {"tone": "poor", "text": text}
-
-
-def _find_divided(segments: Entry) -> int | None:
-    """Return the first k above the chosen one at which no cluster is giant."""
     for k in range(segments["k"] + 1, segments["max_k"] + 1):
         if not is_giant(max(_list_fractions(segments, k))):
-            return k
-    return None
+            text += f" From k = {k} on, no segment contains {_GIANT:.0%} of the rows."
+            break
+    return {"tone": "poor", "text": text}
 
 
 def find_most_separated(segments: Entry) -> int | None:
@@ -246,16 +238,13 @@ def _judge_separation(segments: Entry, silhouette: float) -> Entry:
     least = _least_found_again(segments)
     if silhouette >= CLEAR_SEPARATION:
         return {"tone": "good", "text": f"The segments are clearly separated ({shown})."}
-    if silhouette >= _SOME_SEPARATION:
-        tone = "fair"
-        text = f"The segments are partly separated ({shown})."
-    elif least is not None:
-        tone = "fair"
+    tone, text = "fair", f"The segments are partly separated ({shown})."
+    if silhouette < _SOME_SEPARATION and least is not None:
         text = (
             f"Each segment is found again in resampled rows (Jaccard index at least {least:.2f}), "
             f"although the {shown} is low, as is common with many columns or with segments that touch."
         )
-    else:
+    elif silhouette < _SOME_SEPARATION:
         tone = "poor"
         text = (
             f"The segments are hardly separated ({shown}): they may divide the data usefully, but they "
@@ -280,31 +269,26 @@ def _number_moved(comparison: Entry, own: Entry) -> Entry:
     }
 
 
-def _number_compared(comparison: Entry, own: Entry, peer: Entry) -> Entry:
-    detail = (
-        f"{format_fraction(own['moved'])} here, {format_fraction(peer['moved'])} with "
-        f"{peer['title']}, on the same {comparison['n_rows']:,} rows"
-    )
-    if _compare_movement(own, peer) == "unclear":
-        label = f"no clear difference in movement from {peer['title']}"
-        return {"value": "≈", "label": label, "detail": detail}
-    ratio = _relative(own["moved"], peer["moved"])
-    digits = 2 if ratio < 9.95 else 0
-    return {
-        "value": "∞" if math.isinf(ratio) else f"{ratio:.{digits}f}×",
-        "label": f"the movement of {peer['title']}",
-        "detail": detail,
+def _number_peer(comparison: Entry, own: Entry, peer: Entry) -> list[Entry]:
+    """Compare movement and cost with those of another method."""
+    moved = {
+        "value": "≈",
+        "label": f"no clear difference in movement from {peer['title']}",
+        "detail": f"{format_fraction(own['moved'])} here, {format_fraction(peer['moved'])} with "
+        f"{peer['title']}, on the same {comparison['n_rows']:,} rows",
     }
-
-
-def _number_cost(own: Entry, peer: Entry) -> Entry:
+    if _compare_movement(own, peer) != "unclear":
+        ratio = _relative(own["moved"], peer["moved"])
+        moved["value"] = "∞" if math.isinf(ratio) else f"{ratio:.{2 if ratio < 9.95 else 0}f}×"
+        moved["label"] = f"the movement of {peer['title']}"
     excess = _relative(own["cost"], peer["cost"]) - 1.0
     sign = "+" if excess > 0 else "−" if excess < 0 else "±"
-    return {
+    cost = {
         "value": "∞" if math.isinf(excess) else f"{sign}{format_fraction(abs(excess))}",
         "label": f"k-median cost relative to {peer['title']}",
         "detail": "sum of the distances to each cluster's best medoid; lower is better",
     }
+    return [moved, cost]
 
 
 def _number_separation(segments: Entry, fractions: list[float]) -> Entry:
@@ -331,12 +315,10 @@ def _find_better(comparison: Entry, own: Entry, command: str) -> Entry | None:
         return None
     best = min(usable or better, key=lambda m: _relative(m["cost"], own["cost"]) + m["moved"])
     cost = _relative(best["cost"], own["cost"]) - 1.0
-    if abs(cost) < _SAME_COST:
-        costs = "at about the same k-median cost"
-    else:
-        costs = (
-            f"at a {format_fraction(abs(cost))} {'lower' if cost < 0 else 'higher'} k-median cost"
-        )
+    costs = "at about the same k-median cost"
+    if abs(cost) >= _SAME_COST:
+        word = "lower" if cost < 0 else "higher"
+        costs = f"at a {format_fraction(abs(cost))} {word} k-median cost"
     where = "On this table" if comparison["sampled_from"] is None else "On the sampled rows"
     text = (
         f"{where}, {best['title']} does better: {format_fraction(best['moved'])} of the remaining "
