@@ -12,7 +12,6 @@ from holdfast.cli import options as opt
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import check_cuts, load_model, table_of
 from holdfast.cli.options import option
-from holdfast.tables.errors import describe_reason
 from holdfast.tables.write import check_outputs, write_file
 
 if TYPE_CHECKING:
@@ -149,11 +148,8 @@ def lineage(
 
 def open_lineage(path: str) -> "Lineage":
     """Open a lineage; anything wrong with it is wrong input."""
-    try:
-        with input_errors():
-            return holdfast.Lineage(path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {describe_reason(error)}.") from None
+    with input_errors(path):
+        return holdfast.Lineage(path)
 
 
 def _ask(

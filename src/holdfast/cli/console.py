@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import holdfast
 from holdfast._machine.work import ProgressOption, describe_seconds
-from holdfast.tables.errors import TableError, WriteError, show_name
+from holdfast.tables.errors import TableError, WriteError, describe_reason, show_name
 
 if TYPE_CHECKING:
     from holdfast.cli.options import DisplayOptions
@@ -269,12 +269,18 @@ class IncompleteResult(Exception):
 
 
 @contextmanager
-def input_errors() -> Iterator[None]:
-    """Take a ValueError of the library, which says what was expected, as wrong input."""
+def input_errors(path: str = "") -> Iterator[None]:
+    """Take a ValueError of the library, or what keeps a path from being read, as wrong input."""
     try:
         yield
     except ValueError as error:
         raise InputError(str(error)) from error
+    except OSError as error:
+        if not path:
+            raise
+        absent = isinstance(error, FileNotFoundError)
+        found = f"{path} cannot be read: {describe_reason(error)}"
+        raise InputError(f"there is no file {path}." if absent else f"{found}.") from error
 
 
 def describe_error(error: BaseException, debug: bool) -> tuple[str, int]:

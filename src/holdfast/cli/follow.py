@@ -20,7 +20,7 @@ from holdfast.cli.inputs import (
 )
 from holdfast.cli.labels import describe_costs, show_labels
 from holdfast.cli.options import option
-from holdfast.tables.errors import WriteError, describe_reason
+from holdfast.tables.errors import explain_writing
 from holdfast.tables.write import TABLE_ENDINGS, Outputs, build_label_table, check_outputs
 
 if TYPE_CHECKING:
@@ -235,13 +235,10 @@ def _append(
     if keep.staleness:
         with console.progress("fitting again"):
             staleness = today.staleness()
-    try:
-        with input_errors():
-            if not len(series):
-                series.append(before, label=_FIRST, levels=today.follow_.levels)
-            series.append(today, label=keep.label, staleness=staleness)
-    except OSError as error:
-        raise WriteError(f"{series.path} cannot be written: {describe_reason(error)}.") from error
+    with explain_writing(str(series.path)), input_errors():
+        if not len(series):
+            series.append(before, label=_FIRST, levels=today.follow_.levels)
+        series.append(today, label=keep.label, staleness=staleness)
 
 
 def _describe(today: "HierarchicalKMedian") -> dict[str, Any]:

@@ -11,14 +11,7 @@ from holdfast._machine import np
 from holdfast._machine.files import file_state, hold_file
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.options import ColumnOptions, ReadOptions
-from holdfast.tables.errors import (
-    WriteError,
-    count,
-    describe_reason,
-    list_columns,
-    list_names,
-    show_name,
-)
+from holdfast.tables.errors import count, explain_writing, list_columns, list_names, show_name
 from holdfast.tables.read import DataTable, read_table
 
 if TYPE_CHECKING:
@@ -41,14 +34,8 @@ def load_model(path: str, *, rows_for: str = "") -> "HierarchicalKMedian":
         raise InputError("a model is read from a file, not from standard input.")
     if os.path.isdir(path):
         raise InputError(f"{path} is a folder; expected a model file.")
-    try:
+    with input_errors(path):
         model = holdfast.load(path)
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {describe_reason(error)}.") from None
-    except ValueError as error:
-        raise InputError(str(error)) from None
     if rows_for and "_held" not in vars(model):
         raise InputError(
             f"{path} was saved without its rows (--no-rows), so it cannot be {rows_for}. Fit again."
@@ -58,10 +45,8 @@ def load_model(path: str, *, rows_for: str = "") -> "HierarchicalKMedian":
 
 def save_model(model: "HierarchicalKMedian", path: str, *, include_rows: bool = True) -> None:
     """Write a model file, whole or not at all; a link stays a link."""
-    try:
+    with explain_writing(path):
         model.save(os.path.realpath(path), include_rows=include_rows)
-    except OSError as error:
-        raise WriteError(f"{path} cannot be written: {describe_reason(error)}.") from error
 
 
 @contextmanager
@@ -107,20 +92,10 @@ def check_cuts(model: "HierarchicalKMedian", ks: tuple[int, ...], path: str) -> 
         )
 
 
-def read_file(
-    path: str,
-    read: ReadOptions,
-    console: Console,
-    *,
-    exact: tuple[str | None, ...] = (),
-    keep_written: bool = False,
-) -> "DataTable":
-    """Read a table, with a bar."""
+def read_file(path: str, read: ReadOptions, console: Console, **options: Any) -> "DataTable":
+    """Read a table, with a bar; `options` are those of `read_table`."""
     with console.progress(f"reading {path}") as progress:
-        return read_table(
-            path, read.text, exact=exact, keep_written=keep_written,
-            notify=console.notice, progress=progress,
-        )  # fmt: skip
+        return read_table(path, read.text, notify=console.notice, progress=progress, **options)
 
 
 def choose_id(id: str | None, source: "TableRecord", table: "DataTable") -> str | None:
@@ -130,13 +105,9 @@ def choose_id(id: str | None, source: "TableRecord", table: "DataTable") -> str 
 
 
 def prepare_as(
-    table: "DataTable",
-    model: "HierarchicalKMedian",
-    console: Console,
-    *,
-    id: str | None = None,
+    table: "DataTable", model: "HierarchicalKMedian", console: Console, id: str | None = None,
     weights: str | None = None,
-) -> "Dataset":
+) -> "Dataset":  # fmt: skip
     """Prepare the rows of a table as those of the model."""
     from holdfast.tables.dataset import prepare_like
 
@@ -223,22 +194,19 @@ class RawData:
 
 
 def read_raw(
-    path: str,
-    read: ReadOptions,
-    column: ColumnOptions,
-    text: str | None,
-    pairwise: bool,
+    path: str, read: ReadOptions, column: ColumnOptions, text: str | None, pairwise: bool,
     console: Console,
-) -> RawData:
+) -> RawData:  # fmt: skip
     """Read data without preparing them."""
     for name in column.changed(("columns", "drop", "id")):
         raise InputError(
             f"{name} prepares the table, but --clusterer gets it as it was read. Leave {name} out, and "
             "prepare in the clusterer, for example with holdfast.TablePreparer."
         )
-    if text is not None and (pairwise or path.lower().endswith(".npz")):
+    sparse = path.lower().endswith(".npz")
+    if text is not None and (pairwise or sparse):
         raise InputError("--text names a column of a table; distances and .npz files have none.")
-    if path.lower().endswith(".npz"):
+    if sparse:
         rows = read_sparse_file(path, column)
         return RawData(rows, f"a sparse matrix of {rows.shape[1]:,} columns")
     if pairwise:

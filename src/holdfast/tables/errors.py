@@ -88,6 +88,17 @@ def describe_reason(error: Exception) -> str:
 
 
 @contextmanager
+def explain_writing(what: str) -> Iterator[None]:
+    """Say which file cannot be written, and why."""
+    try:
+        yield
+    except (BrokenPipeError, TableError):  # of the reader of a table while another is written
+        raise
+    except OSError as error:
+        raise WriteError(f"{what} cannot be written: {describe_reason(error)}.") from error
+
+
+@contextmanager
 def explain_reading(source: str) -> Iterator[None]:
     """Rephrase what the readers complain about."""
     import tokenize

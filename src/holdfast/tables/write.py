@@ -6,14 +6,13 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from holdfast._machine import arrow_csv, np, pa, parquet, pc
 from holdfast._machine.files import write_whole
-from holdfast.tables.errors import TableError, WriteError, describe_reason, list_names
+from holdfast.tables.errors import TableError, describe_reason, explain_writing, list_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +122,7 @@ def write_parts(path: str, tables: "Iterable[pa.Table]") -> None:
     """Write tables with the same columns one after the other into one file; "-" is standard output."""
     if path == "-":
         sys.stdout.flush()
-        with _explain("standard output"):
+        with explain_writing("standard output"):
             _write_text(sys.stdout.buffer, tables, ",")
             sys.stdout.buffer.flush()
         return
@@ -141,23 +140,12 @@ def write_file(path: str, content: bytes | Callable[[IO[bytes]], Any]) -> None:
     def write(file: IO[bytes]) -> None:
         file.write(content) if isinstance(content, bytes) else content(file)
 
-    with _explain(path):
+    with explain_writing(path):
         if os.path.exists(path) and not os.path.isfile(path):
             with open(path, "wb") as file:
                 write(file)
         else:
             write_whole(os.path.realpath(path), write)
-
-
-@contextmanager
-def _explain(what: str) -> Iterator[None]:
-    """Say which file cannot be written, and why."""
-    try:
-        yield
-    except (BrokenPipeError, TableError):  # of the reader of a table while another is written
-        raise
-    except OSError as error:
-        raise WriteError(f"{what} cannot be written: {describe_reason(error)}.") from error
 
 
 def _write_binary(ending: str, file: IO[bytes], tables: "Iterable[pa.Table]") -> None:
