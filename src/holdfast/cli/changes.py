@@ -139,7 +139,7 @@ def _ids_of(dataset: "Dataset") -> Any:
     from holdfast.rows.ids import normal_ids
 
     assert dataset.ids is not None
-    return normal_ids(dataset.ids.to_numpy()[dataset.used])
+    return normal_ids(dataset.used_ids)
 
 
 def diff(

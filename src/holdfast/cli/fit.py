@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+import holdfast
 from holdfast._machine import np
 from holdfast.cli import options as opt
 from holdfast.cli.console import Console, InputError, input_errors
@@ -18,7 +19,7 @@ from holdfast.cli.inputs import (
 from holdfast.cli.labels import describe_cuts, describe_profile, show_labels
 from holdfast.cli.options import option
 from holdfast.cli.parts import FitJob, SaveOptions, append_labels, column_scale_as, fit_parts
-from holdfast.tables.write import build_label_table, write_file
+from holdfast.tables.write import write_file
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
@@ -124,10 +125,8 @@ def fit(
     )  # fmt: skip
     check_counts(ks, dataset.rows.shape[0])
     ks = limit_counts(ks, [dataset], console)
-    with (
-        console.progress(f"clustering {dataset.rows.shape[0]:,} rows") as progress,
-        input_errors(),
-    ):
+    what = f"clustering {dataset.rows.shape[0]:,} rows"
+    with console.progress(what) as progress, input_errors():
         scale = column_scale_as(like, dataset.preparation)
         estimator.set_params(n_clusters=max(ks), verbose=progress, column_scale=scale)
         estimator.fit(np.asarray(dataset.rows), sample_weight=dataset.weight)
@@ -182,38 +181,29 @@ def _build_estimator(
                 f"--clusters; got {most!r}."
             )
         most = int(most)
-    from holdfast.estimator import HierarchicalKMedian
-
     options: dict[str, Any] = {"method": chosen.method, "metric": chosen.metric}
-    return HierarchicalKMedian(
+    return holdfast.HierarchicalKMedian(
         max(ks), epsilon=epsilon, max_centers=most, random_state=seed, **options
     )
 
 
 def _write(
-    estimator: "HierarchicalKMedian",
-    dataset: "Dataset",
-    ks: tuple[int, ...],
-    job: FitJob,
-    console: Console,
+    estimator: Any, dataset: "Dataset", ks: tuple[int, ...], job: FitJob, console: Console
 ) -> None:
     """Write files first, then print: a closed pipe must not cost anybody a file."""
     from holdfast.storage.model import TableRecord
 
     save, hierarchy = job.save, estimator.hierarchy_
     labels = {k: hierarchy.cut(k) for k in ks}
-    table = build_label_table(
-        dataset.id_name, dataset.ids, dataset.used, labels, hierarchy.center_indices
-    )
+    table = dataset.label(labels, hierarchy.center_indices)
     centers = table.column(0).to_numpy()[dataset.used]
     if job.append:
         table = append_labels(dataset.table, table)
     if save.model is not None:
         with console.progress(f"writing {save.model}"):
             ids = None if dataset.ids is None else dataset.ids.to_numpy()
-            estimator.table_ = TableRecord(
-                dataset.preparation, dataset.id_name, ids, dataset.used, ks
-            )
+            of_rows = (dataset.id_name, ids, dataset.used)
+            estimator.table_ = TableRecord(dataset.preparation, *of_rows, ks)
             save_model(estimator, save.model, include_rows=not save.no_rows)
     if save.linkage is not None:
         merges = hierarchy.linkage()

@@ -21,7 +21,7 @@ from holdfast.cli.inputs import (
 from holdfast.cli.labels import describe_costs, show_labels
 from holdfast.cli.options import option
 from holdfast.tables.errors import explain_writing
-from holdfast.tables.write import TABLE_ENDINGS, Outputs, build_label_table, check_outputs
+from holdfast.tables.write import TABLE_ENDINGS, Outputs, check_outputs
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
@@ -113,6 +113,8 @@ def follow(
 
     The exit code is 3 if the budget kept rows from moving; all results are still written.
     """
+    from holdfast.lineage.show import describe_follow
+
     on_stdout = output.out == "-" and not (display.json or how.dry_run)
     console = Console("follow", display, table_on_stdout=on_stdout)
     options = _read_options(how)
@@ -121,9 +123,11 @@ def follow(
     same = keep.to is not None and os.path.realpath(keep.to) == os.path.realpath(model)
     _check_outputs(model, data, output, keep, same=same)
     with hold_model(model, console, replaced=same) as check:
-        before = (
-            _latest_model(series, model) if in_lineage else load_model(model, rows_for="followed")
-        )
+        if in_lineage and series is not None:
+            with input_errors():
+                before = series[-1].model()
+        else:
+            before = load_model(model, rows_for="followed")
         dataset = _read(data, read, before, id, weights, console)
         with console.progress(f"following {dataset.rows.shape[0]:,} rows") as progress:
             today = _follow(before, dataset, options, progress)
@@ -138,7 +142,8 @@ def follow(
     elif display.json:
         console.show_json({"dry_run": True, **record})
     if not display.json:
-        _show_summary(console, today, record)
+        console.show_line(describe_follow(today.follow_, today.events_))
+        console.show_records(_LEVELS, record["levels"])
     report = today.follow_
     if report.budget_binds:
         raise BindingBudget(
@@ -169,14 +174,10 @@ def _choose_lineage(model: str, keep: KeepOptions, in_lineage: bool) -> "Lineage
         if keep.label is not None or keep.staleness:
             raise InputError("--label and --staleness describe a release; add --lineage.")
         return None
-    return open_lineage(path)
-
-
-def _latest_model(series: "Lineage | None", path: str) -> "HierarchicalKMedian":
-    if not series:
+    series = open_lineage(path)
+    if in_lineage and not len(series):
         raise InputError(f"{path} is a folder without releases; expected a model or a lineage.")
-    with input_errors():
-        return series[-1].model()
+    return series
 
 
 def _check_outputs(
@@ -213,22 +214,17 @@ def _read(
 def _follow(
     model: "HierarchicalKMedian", dataset: "Dataset", options: dict[str, Any], progress: Any
 ) -> Any:
-    ids = None if dataset.ids is None else dataset.ids.to_numpy()[dataset.used]
     if "levels" not in options:
         most = model.hierarchy_.n_centers
         options = {**options, "levels": [k for k in table_of(model).cuts if k <= most]}
     with input_errors():
         return model.set_params(verbose=progress).follow(
-            dataset.values, ids=ids, sample_weight=dataset.weight, **options
+            dataset.values, ids=dataset.used_ids, sample_weight=dataset.weight, **options
         )
 
 
 def _append(
-    series: "Lineage",
-    before: "HierarchicalKMedian",
-    today: "HierarchicalKMedian",
-    keep: KeepOptions,
-    console: Console,
+    series: "Lineage", before: Any, today: Any, keep: KeepOptions, console: Console
 ) -> None:
     """Append today's model; a new lineage begins with yesterday's."""
     staleness = None
@@ -245,31 +241,17 @@ def _describe(today: "HierarchicalKMedian") -> dict[str, Any]:
     """Describe a followed model, for JSON and the summary."""
     report, events = today.follow_, today.events_
     names = ("n_survivors", "n_new", "n_left", "budget", "budget_binds", "tolerance_exceeded")
-    relative = {
-        "cost_of_staying": report.cost / report.cost_of_staying,
-        "cost_of_fresh": report.cost / report.fresh_cost,
-    }
+    ratios = (report.cost / report.cost_of_staying, report.cost / report.fresh_cost)
+    measured = zip(report.levels, report.moved, *ratios, strict=True)
     costs = describe_costs(today, report.levels)
     return {
         **{name: getattr(report, name) for name in names},
         "levels": [
-            {
-                "k": int(k),
-                "moved": float(report.moved[j]),
-                **costs[k],
-                **{name: float(ratio[j]) for name, ratio in relative.items()},
-            }
-            for j, k in enumerate(report.levels)
+            {"k": k, "moved": moved, **costs[k], "cost_of_staying": stay, "cost_of_fresh": fresh}
+            for k, moved, stay, fresh in measured
         ],
         "events": [dict(zip(events.dtype.names, event, strict=True)) for event in events.tolist()],
     }
-
-
-def _show_summary(console: Console, today: "HierarchicalKMedian", record: dict[str, Any]) -> None:
-    from holdfast.lineage.show import describe_follow
-
-    console.show_line(describe_follow(today.follow_, today.events_))
-    console.show_records(_LEVELS, record["levels"])
 
 
 def _write_labels(
@@ -278,9 +260,7 @@ def _write_labels(
 ) -> None:  # fmt: skip
     hierarchy, report = today.hierarchy_, today.follow_
     names = {k: hierarchy.names(k)[hierarchy.cut(k)] for k in report.levels}
-    table = build_label_table(
-        dataset.id_name, dataset.ids, dataset.used, names, hierarchy.center_indices
-    )
+    table = dataset.label(names, hierarchy.center_indices)
     held = np.full(table.num_rows, None)
     held[dataset.used] = today.held_
     table = table.append_column("held", pa.array(held, type=pa.bool_()))

@@ -112,7 +112,7 @@ def predict(
         labels = predict_cuts(fitted.hierarchy_, dataset.rows, ks, progress)
     _keep_fitted(fitted, dataset, labels)
     names = {k: fitted.hierarchy_.names(k)[found] for k, found in labels.items()}
-    result = build_label_table(dataset.id_name, dataset.ids, dataset.used, names)
+    result = dataset.label(names)
     if append:
         result = append_labels(dataset.table, result)
     record = {"n_rows": result.num_rows, "n_used": int(dataset.rows.shape[0])}
@@ -127,7 +127,7 @@ def _keep_fitted(
 
     if model.hierarchy_.naming is None or model.ids_ is None or dataset.ids is None:
         return
-    place = find_ids(normal_ids(dataset.ids.to_numpy()[dataset.used]), model.ids_)
+    place = find_ids(normal_ids(dataset.used_ids), model.ids_)
     found = (place >= 0).nonzero()[0]
     same = found[(model.rows_[place[found]] == dataset.rows[found]).all(axis=1)]
     for k, predicted in labels.items():

@@ -13,7 +13,7 @@ from holdfast.cli.options import COLUMNS, OUTPUT, ColumnOptions, ReadOptions, op
 from holdfast.tables.errors import ignore
 from holdfast.tables.read import DataTable, find_kinds, read_parts
 from holdfast.tables.text import TextFormat
-from holdfast.tables.write import STREAM_ENDINGS, build_label_table, write_parts
+from holdfast.tables.write import STREAM_ENDINGS, write_parts
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
@@ -132,9 +132,7 @@ class Parts:
                     k: hierarchy.names(k)[locator.finest(part.rows)]
                     for k, locator in locators.items()
                 }
-                found = build_label_table(
-                    part.id_name, part.ids, part.used, labels, first_row=part.first_row
-                )
+                found = part.label(labels)
                 yield append_labels(part.table, found) if self.keep_written else found
 
         with console.progress(f"writing {out}") as progress:

@@ -91,11 +91,9 @@ def _describe_command(arguments: list[str]) -> str:
 def _build(dataset: "Dataset", progress: Any, options: dict[str, Any]) -> "Report":
     from holdfast.estimator.explaining import columns_of
 
-    ids = None
-    if dataset.ids is not None:
-        ids = dataset.ids.to_numpy()[dataset.used].tolist()
-    elif not dataset.used.all():
-        ids = np.flatnonzero(dataset.used).tolist()
+    ids = dataset.used_ids
+    if ids is None and not dataset.used.all():
+        ids = np.flatnonzero(dataset.used)
     return holdfast.build_report(
         dataset.rows, names=columns_of(dataset.preparation), ids=ids, progress=progress,
         values=dataset.values, **options,  # gaps are shown as gaps, whatever filled them

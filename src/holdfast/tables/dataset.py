@@ -38,6 +38,7 @@ from holdfast.tables.preparation import (
 )
 from holdfast.tables.read import DataTable
 from holdfast.tables.summary import Treatment, count_columns, settle
+from holdfast.tables.write import build_label_table
 
 _AT_FIT = "Leave those rows out with `drop_missing`, or fill the gaps with `impute='median'`."
 IN_PYTHON = 'Fill the gaps with missing="indicate" or missing="median", or leave those rows out.'
@@ -66,9 +67,14 @@ class Dataset:
     treatments: tuple[Treatment, ...] = ()  # of each column; empty where a preparation was repeated
 
     @property
-    def first_row(self) -> int:
-        """Number of the first row in the file."""
-        return self.table.first_row
+    def used_ids(self) -> Any:
+        """Ids of the rows, or None."""
+        return None if self.ids is None else self.ids.to_numpy()[self.used]
+
+    def label(self, labels: Any, center_indices: Any = None) -> "pa.Table":
+        """Put labels of the rows into a table of all rows; see `build_label_table`."""
+        first = self.table.first_row
+        return build_label_table(self.id_name, self.ids, self.used, labels, center_indices, first)
 
     def check_ids(self) -> None:
         """Refuse ids that occur twice."""
@@ -97,17 +103,12 @@ def take_distances(table: DataTable, choice: ColumnChoice) -> NDArray[np.float64
 
 
 def prepare_table(
-    table: DataTable,
-    choice: ColumnChoice,
-    *,
-    scale: str | None = "core",
-    missing: Missing = "indicate",
-    notify: Notify = ignore,
+    table: DataTable, choice: ColumnChoice, *, notify: Notify = ignore, **how: Any
 ) -> Dataset:
     """Choose columns, encode categories, treat gaps and scale, as asked."""
     choice = find_names(table, choice)
     preparation, treatments = find_preparation(
-        lambda names: iter([table]), choice, missing=missing, scale=scale, notify=notify
+        lambda names: iter([table]), choice, notify=notify, **how
     )
     dataset = prepare_like(
         table, preparation, id_name=choice.id, weights=choice.weights, at_fit=True, notify=notify
@@ -143,11 +144,9 @@ def find_preparation(
             yield check_gaps(part, sources, missing)
 
     facts = count_columns(read(), sources)
-    for name, found in list(facts.items()):
-        why = found.why_left_out(choice)
-        if why:
-            left_out[name] = why
-            del facts[name]
+    reasons = {name: found.why_left_out(choice) for name, found in facts.items()}
+    left_out |= {name: why for name, why in reasons.items() if why}
+    facts = {name: found for name, found in facts.items() if not reasons[name]}
     if left_out:
         _report_left_out(left_out, choice, notify)
     if not facts:
@@ -241,16 +240,10 @@ def prepare_like(
     if not np.isfinite(rows).all():
         raise TableError(f"{table.source} has values too large for the scales of the model.")
     weight = take_weight(table, weights)
-    return Dataset(
-        table=table,
-        rows=rows,
-        values=values,
-        used=used,
-        ids=take_ids(table, id_name),
-        id_name=id_name,
-        weight=None if weight is None else weight[used],
-        preparation=preparation,
-    )
+    if weight is not None:
+        weight = weight[used]
+    ids = take_ids(table, id_name)
+    return Dataset(table, rows, values, used, ids, id_name, weight, preparation)
 
 
 def _check_kind(table: DataTable, source: Input) -> None:
