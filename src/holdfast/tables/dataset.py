@@ -179,11 +179,9 @@ def plan_columns(table: DataTable, choice: ColumnChoice) -> tuple[list[Input], d
     for name in choose_candidates(table, choice):
         column = table.data.column(name)
         found = find_kind(column)
-        kind: Any = "category" if found == "text" else found
-        if name in choice.categories:
-            kind = "category" if found != "" else found
-        elif name in choice.dates:
-            kind = "date"
+        kind: Any = "date" if name in choice.dates else found
+        if name in choice.categories or kind == "text":
+            kind = "category"
         if name == "" and not choice.columns:
             left_out[name] = "it has no name (a row index?)"
         elif found in ("", "empty"):
@@ -265,7 +263,7 @@ def _check_kind(table: DataTable, source: Input) -> None:
 def _find_columns(
     table: DataTable, preparation: Preparation, others: set[str | None], notify: Notify
 ) -> DataTable:
-    names = tuple(source.name for source in preparation.sources)
+    names = [source.name for source in preparation.sources]
     present = table.data.column_names
     if not table.named:
         if len(present) != len(names):
@@ -273,20 +271,16 @@ def _find_columns(
                 f"{table.source} has {len(present)} columns without names; the model needs "
                 f"{len(names)}: {list_names(names)}."
             )
-        return replace(table, data=table.data.rename_columns(list(names)), named=True)
-    there = set(present)
+        return replace(table, data=table.data.rename_columns(names), named=True)
+    there, wanted = set(present), {*names, *others}
     absent = [name for name in names if name not in there]
     if absent:
         raise TableError(
             f"{table.source} lacks {len(absent)} of the {len(names)} columns that the model needs: "
             f"{list_columns(absent)}. It has {list_columns(present)}."
         )
-    for name in others:
-        if name is not None and name not in there:
-            raise TableError(
-                f"{table.source} has no column {name!r}; it has {list_columns(present)}."
-            )
-    wanted = {*names, *others}
+    for name in others - there - {None}:
+        raise TableError(f"{table.source} has no column {name!r}; it has {list_columns(present)}.")
     extra = [name for name in present if name not in wanted]
     if extra:
         notify(f"ignoring columns that the model does not use: {list_names(extra)}.")
@@ -295,14 +289,8 @@ def _find_columns(
 
 def find_gaps(table: DataTable, sources: Sequence[Input]) -> list[NDArray[np.bool_]]:
     """Where the values of each column are missing; NaN is missing too."""
-    found = []
-    for source in sources:
-        column = table.data.column(source.name)
-        missing = column.is_null().to_numpy().astype(np.bool_)
-        if find_kind(column) == "number" and str(column.type) in ("double", "float", "halffloat"):
-            missing |= np.isnan(to_doubles(column))
-        found.append(missing)
-    return found
+    columns = [table.data.column(source.name) for source in sources]
+    return [c.is_null(nan_is_null=True).to_numpy().astype(np.bool_) for c in columns]
 
 
 def check_gaps(table: DataTable, sources: Sequence[Input], missing: Missing) -> DataTable:
@@ -338,9 +326,7 @@ def _report_gaps(
         everything[incomplete] = False
         return everything
     marked = " and marked in columns of their own" if missing == "indicate" else ""
-    notify(
-        f"{total}; numbers are filled with the median of their column{marked} ({listed})."
-        if any(s.kind != "category" and n for s, n in zip(sources, counts, strict=True))
-        else f"{total}; a gap is a category of its own ({listed})."
-    )
+    numbers = any(s.kind != "category" and n for s, n in zip(sources, counts, strict=True))
+    done = f"numbers are filled with the median of their column{marked}"
+    notify(f"{total}; {done if numbers else 'a gap is a category of its own'} ({listed}).")
     return everything

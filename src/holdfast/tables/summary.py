@@ -290,9 +290,8 @@ class ColumnFacts:
         if self.source.kind != "number" or numbers is None or self.present < _FEW_ROWS:
             return False
         distinct = numbers.level == 0 and numbers.values.size == self.present
-        if not distinct or not self.whole:
-            return False
-        return bool(numbers.values[-1] - numbers.values[0] < 2.0 * self.present)
+        narrow = numbers.values[-1] - numbers.values[0] < 2.0 * self.present
+        return bool(distinct and self.whole and narrow)
 
 
 @dataclass(frozen=True)
@@ -327,38 +326,28 @@ def settle(
         gaps = bool(found.missing) and missing == "indicate"
         if found.source.kind == "category":
             source, how = _settle_levels(found, gaps)
-            size = mismatch / (2.0 if manhattan else math.sqrt(2.0))
-            unit, fill = 1.0 / size, 0.0
+            fill, unit = 0.0, (2.0 if manhattan else math.sqrt(2.0)) / mismatch
+            other = unit
         else:
-            source, unit, how = _settle_number(found, gaps, scale, mismatch)
-            assert found.numbers is not None
-            fill = (
-                _most_frequent(found.numbers) if source.kind == "boolean" else median(found.numbers)
-            )
+            fill, unit, how = _settle_number(found, scale, mismatch)
+            source, other = replace(found.source, gaps=gaps), 1.0 / mismatch  # circles and gaps
+        more = len(source.features) - 1
         inputs.append(source)
-        width = len(source.features)
-        first = [fill] + [0.0] * (width - 1)
-        sizes = [unit] * width
-        if source.kind != "category":
-            sizes = [unit] + [1.0 / mismatch] * (width - 1)  # circles and marks of gaps
-        fills += first
-        scales += sizes
+        fills += [fill] + [0.0] * more
+        scales += [unit] + [other] * more
         if found.missing and missing in ("median", "indicate"):
-            marked = ", marked in a column of their own" if gaps else ""
-            how += f"; {count(found.missing, 'gap')} filled{marked}"
+            done = "filled, marked in a column of their own" if gaps else "filled"
             if source.kind == "category" and gaps:
-                how = how.replace(f"filled{marked}", "as a category of their own")
+                done = "as a category of their own"
+            how += f"; {count(found.missing, 'gap')} {done}"
         treatments.append(Treatment(name, source.kind, how))
     plain = all(s.kind == "number" and s.features == (s.name,) for s in inputs)
     columns = _distinct_names([name for source in inputs for name in source.features])
-    preparation = Preparation(
-        columns,
-        missing,
-        tuple(fills) if missing in ("median", "indicate") else None,
-        None if scale is None else tuple(scales),
-        None if plain else tuple(inputs),
-    )
-    return preparation, treatments
+    filled = tuple(fills) if missing in ("median", "indicate") else None
+    units = None if scale is None else tuple(scales)
+    return Preparation(
+        columns, missing, filled, units, None if plain else tuple(inputs)
+    ), treatments
 
 
 def _settle_levels(found: ColumnFacts, gaps: bool) -> tuple[Input, str]:
@@ -383,34 +372,31 @@ def _settle_levels(found: ColumnFacts, gaps: bool) -> tuple[Input, str]:
 
 
 def _settle_number(
-    found: ColumnFacts, gaps: bool, scale: str | None, mismatch: float
-) -> tuple[Input, float, str]:
+    found: ColumnFacts, scale: str | None, mismatch: float
+) -> tuple[float, float, str]:
+    """Choose what fills gaps of a number and what it is divided by; say how."""
     source, numbers = found.source, found.numbers
     assert numbers is not None
-    settled = replace(source, gaps=gaps)
+    fill = median(numbers)
+    if source.kind == "boolean" and numbers.values.size:  # the more frequent one
+        fill = float(numbers.values[numbers.counts.argmax()])
     if numbers.values.size < 2:
-        return settled, 1.0, "constant, no influence"
+        return fill, 1.0, "constant, no influence"
     low, high = float(numbers.values[0]), float(numbers.values[-1])
     if scale is None:
-        return settled, 1.0, "as it is"
+        return fill, 1.0, "as it is"
     if source.kind == "boolean" or numbers.values.size == 2:
-        return settled, (high - low) / mismatch, "two values, weighs like a category"
+        return fill, (high - low) / mismatch, "two values, weighs like a category"
     if scale == "range":
-        return settled, high - low, f"divided by its range, {show_number(high - low)}"
+        return fill, high - low, f"divided by its range, {show_number(high - low)}"
     core = core_deviation(numbers)
     unit = step_deviation(numbers) if scale == "steps" else core
     how = f"divided by {show_number(unit)}"
     if core > core_deviation(numbers, floor=False):
         how += "; nearly constant, so rare values weigh about as much as a category"
     if source.kind == "number" and core_deviation(numbers, weight=1.0) > _HEAVY * core:
-        how += (
-            f"; heavy tails: try --transform 'log:{source.name}'" if low >= 0.0 else "; heavy tails"
-        )
-    return settled, unit, how
-
-
-def _most_frequent(numbers: Distinct) -> float:
-    return float(numbers.values[numbers.counts.argmax()]) if numbers.values.size else 0.0
+        how += "; heavy tails" + f": try --transform 'log:{source.name}'" * (low >= 0.0)
+    return fill, unit, how
 
 
 def _distinct_names(names: list[str]) -> tuple[str, ...]:

@@ -188,15 +188,12 @@ def _options(
 
 def _check_quotes(table: Any, source: str) -> None:
     """Refuse a value that swallowed the rest of the file because its quote is never closed."""
-    for j in range(table.num_columns if table.num_rows else 0):
-        column = table.column(j)
-        if pa.types.is_string(column.type):
-            last = column[-1].as_py()
-            if last is not None and last.endswith("\n"):
-                raise TableError(
-                    f"{source}: a quote opens in the last row of column {table.schema.names[j]} "
-                    "and never closes. Check the quotes."
-                )
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        if len(column) and (column[-1].as_py() or "").endswith("\n"):  # all columns are text
+            raise TableError(
+                f"{source}: a quote opens in the last row of column {name} and never closes. Check the "
+                "quotes."
+            )
 
 
 NULL_WORDS = (
