@@ -13,7 +13,8 @@ UNIT = Path(__file__).parent / "unit"
 
 
 def test_scripts(browser, tmp_path):
-    templates = [report_page._read(name) for name in report_page._SCRIPTS if name != "page.js"]
+    names = [name for name in report_page._SCRIPTS if name != "page"]
+    templates = [report_page._read(f"{name}.js") for name in names]
     tests = sorted(UNIT.glob("test_*.js"))
     parts = [*templates, *(p.read_text(encoding="utf-8") for p in (UNIT / "runner.js", *tests))]
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();"

@@ -27,30 +27,13 @@ from numpy.typing import ArrayLike
 
 from holdfast._machine.files import write_whole
 
-_SCRIPTS = [
-    "elements",
-    "marks",
-    "hierarchy",
-    "names",
-    "axes",
-    "charts",
-    "dots",
-    "scatter",
-    "segments",
-    "stability",
-    "choosing",
-    "page",
-]
-_LINEAGE_SCRIPTS = [
-    "elements",
-    "marks",
-    "names",
-    "axes",
-    "charts",
-    "segments",
-    "alluvial",
-    "lineage",
-]
+_SCRIPTS = (
+    "elements", "marks", "hierarchy", "names", "axes", "charts", "dots", "scatter", "segments",
+    "stability", "choosing", "page",
+)  # fmt: skip
+_LINEAGE_SCRIPTS = (
+    "elements", "marks", "names", "axes", "charts", "segments", "alluvial", "lineage",
+)  # fmt: skip
 
 _PARTS = ("<!-- parts -->", "<!-- end of parts -->")
 

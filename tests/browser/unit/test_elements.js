@@ -50,3 +50,9 @@ test("tables have a head for each column and a label in each cell", () => {
   assertEqual(table.querySelectorAll("th[scope=col]").length, 2);
   assertEqual(table.querySelector("td.num").dataset.label, "b");
 });
+
+test("no line ends inside a number of clusters", () => {
+  const paragraph = html("p", {}, "Stable up to k = 10, then k = 11");
+  assertEqual(paragraph.textContent, "Stable up to k\u00a0=\u00a010, then k\u00a0=\u00a011");
+  assertEqual(keepTogether("risk = 5, k = x"), "risk = 5, k = x");
+});

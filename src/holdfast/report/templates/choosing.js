@@ -59,7 +59,7 @@ function rowTable(list, report, scatter) {
 
 function makeRows(report, scatter) {
   const { rows } = report;
-  byId("rows-lead").textContent = describeRows(report);
+  byId("rows-lead").textContent = keepTogether(describeRows(report));
   const lists = [
     {
       title: "Most influential",

@@ -4,6 +4,9 @@ const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
 const byId = (id) => document.getElementById(id);
 
+// No line ends inside "k = 10".
+const keepTogether = (text) => text.replace(/\bk = (?=\d)/g, "k\u00a0=\u00a0");
+
 // Attributes that start with "on" become listeners; null, undefined and false are left out.
 function fillElement(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
@@ -16,7 +19,7 @@ function fillElement(element, attributes, children) {
   }
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined) continue;
-    element.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    element.append(child instanceof Node ? child : document.createTextNode(keepTogether(String(child))));
   }
   return element;
 }
