@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast._machine.hash import seed_from
 from holdfast.estimator import HierarchicalKMedian
-from holdfast.estimator.updates import hold_rows
+from holdfast.estimator.updates import hold_rows, undo_on_error
 from holdfast.hierarchy.model import Locator
 from holdfast.parameters import check_choices, check_integer
 from holdfast.rows.capped import MAX_CELLS, Cap, CappedSketch
@@ -282,14 +282,10 @@ def fit_chunks(
             yield chunk
 
     sketch, first = sketch_source(read(), recipe, build_cap(seed, max_cells))
-    before = dict(vars(estimator))
-    try:
+    with undo_on_error(estimator):
         fit_sketch(estimator, sketch, recipe, first.names)
         if labels is not None:
             write_labels(estimator, source, labels, n_rows)
-    except BaseException:
-        estimator.__dict__ = before  # nothing half-fitted remains
-        raise
     return estimator
 
 

@@ -29,6 +29,7 @@ from holdfast.chunks import (
     sketch_source,
 )
 from holdfast.estimator import HierarchicalKMedian
+from holdfast.estimator.updates import undo_on_error
 from holdfast.hierarchy.model import Locator
 from holdfast.rows.capped import MAX_CELLS, Cap, CappedSketch
 
@@ -95,12 +96,8 @@ def fit(
         groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
         parts = [delayed(merge_parts, pure=False)(group) for group in groups]
     whole: PartSketch = parts[0].compute()
-    before = dict(vars(estimator))
-    try:
+    with undo_on_error(estimator):
         fit_sketch(estimator, whole.sketch, recipe, whole.like.names)
-    except BaseException:
-        estimator.__dict__ = before  # as if nothing had happened
-        raise
     return estimator
 
 
@@ -255,10 +252,7 @@ def _pair_with_weights(X: Any, tasks: list[Delayed], weight: Any) -> list[Delaye
 
 
 def read_partition(
-    place: str,
-    rows: Any,
-    columns: tuple[str, ...] | None,
-    sample_weight: str | None = None,
+    place: str, rows: Any, columns: tuple[str, ...] | None, sample_weight: str | None = None
 ) -> Iterator[Chunk]:
     """Chunks of a partition, where it lies: a path is read in parts."""
     return iter(Source(lambda: [rows], True, columns, CHUNK_ROWS, sample_weight, place))

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from holdfast._machine.jit import Ints, Ints32, read_only, unwrap_interrupts
+from holdfast._machine.jit import read_only, unwrap_interrupts
 from holdfast._machine.work import ProgressOption
 from holdfast.centers import choose_centers
 from holdfast.centers.keyed_table import collect_table, key_undivided, sort_locations
 from holdfast.centers.means import choose_means
 from holdfast.centers.medoids import (
     METRICS,
-    Locations,
     choose_by_distance,
     collect_locations,
     prepare_rows,
@@ -146,23 +145,36 @@ def _cluster_by_medoids(X: Rows, weight: Weights, settings: Settings, keys: Keys
 
     O(s^2 d log k) time for s candidates and k centers, and O(n d) times the splits that a row sees.
     """
-    found = _locate(X, weight, settings, keys)
+    metric, exponent = METRICS.index(settings.metric), math.frexp(float(np.abs(X).max()))[1]
+    rows = prepare_rows(X, metric, exponent)
+    found = collect_locations(rows, weight, settings.seed, metric, exponent, keys)
+    if settings.metric != "cosine":
+        merged = int(count_merged(read_only(X), found.order, found.start).sum())
+        _warn_of_merged(merged, "float64 can resolve if the largest value is scaled to 1")
     center, parent = choose_by_distance(
-        found.locations,
+        found,
         settings.epsilon,
         settings.max_centers,
         settings.max_candidates,
-        found.metric,
+        metric,
         settings.seed,
     )
-    chosen = found.locations.first_rows[center]
+    chosen = found.first_rows[center].astype(np.int64)
     locator: SplitLocator | DistanceLocator
     if settings.metric == "precomputed":
-        locator = DistanceLocator(chosen.astype(np.int64), parent, X.shape[1], found.exponent)
+        locator = DistanceLocator(chosen, parent, X.shape[1], exponent)
     else:
-        places = found.locations.rows[chosen]
-        locator = SplitLocator(places, parent, found.metric, found.exponent)
-    return _assemble(X, weight, found, center, parent, locator, settings)
+        locator = SplitLocator(rows[chosen], parent, metric, exponent)
+    label, costs = locator.replay(rows[found.first_rows], found.weight)
+    label[center] = np.arange(center.size)  # also where a distance has underflowed to 0
+    finest = np.empty(X.shape[0], dtype=np.int32)
+    finest[found.order] = np.repeat(label, np.diff(found.start))
+    exponent = 0 if settings.metric == "cosine" else exponent
+    costs = _in_data_units(costs, found.weight_unit, exponent, X, weight)
+    hierarchy = assemble_hierarchy(
+        chosen, parent, costs, finest, locator, found.order, found.start, settings.max_centers
+    )
+    return Clustering(hierarchy)
 
 
 def _cluster_by_means(
@@ -192,57 +204,6 @@ def _cluster_by_means(
         locator,
         order,
         start,
-        settings.max_centers,
-    )
-    return Clustering(hierarchy)
-
-
-@dataclass(frozen=True)
-class _Located:
-    """Distinct rows, scaled so that distances neither overflow nor underflow."""
-
-    locations: Locations
-    metric: int
-    exponent: int
-
-
-def _locate(X: Rows, weight: Weights, settings: Settings, keys: Keys) -> _Located:
-    """Prepare rows for the distance, merge equal ones and sort them by key."""
-    metric = METRICS.index(settings.metric)
-    exponent = math.frexp(float(np.abs(X).max()))[1]
-    rows = prepare_rows(X, metric, exponent)
-    locations = collect_locations(rows, weight, settings.seed, metric, exponent, keys)
-    merged = int(count_merged(read_only(X), locations.order, locations.start).sum())
-    if settings.metric != "cosine":
-        _warn_of_merged(merged, "float64 can resolve if the largest value is scaled to 1")
-    return _Located(locations, metric, exponent)
-
-
-def _assemble(
-    X: Rows,
-    weight: Weights,
-    found: _Located,
-    center: Ints,
-    parent: Ints32,
-    locator: SplitLocator | DistanceLocator,
-    settings: Settings,
-) -> Clustering:
-    """Label all rows by replaying the splits, and compute the cost of each cut."""
-    locations = found.locations
-    label, costs = locator.replay(locations.rows[locations.first_rows], locations.weight)
-    label[center] = np.arange(center.size)  # also where a distance has underflowed to 0
-    finest = np.empty(X.shape[0], dtype=np.int32)
-    finest[locations.order] = np.repeat(label, np.diff(locations.start))
-    exponent = 0 if settings.metric == "cosine" else found.exponent
-    costs = _in_data_units(costs, locations.weight_unit, exponent, X, weight)
-    hierarchy = assemble_hierarchy(
-        locations.first_rows[center].astype(np.int64),
-        parent,
-        costs,
-        finest,
-        locator,
-        locations.order,
-        locations.start,
         settings.max_centers,
     )
     return Clustering(hierarchy)

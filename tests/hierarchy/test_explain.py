@@ -81,8 +81,8 @@ def test_an_interval_is_one_condition():
 
 def test_units_of_the_table_and_categories():
     X = table()
-    scaled = X / [4.0, 1.0, 1.0] - [8.0, 0.0, 0.0]
-    rule = rule_of(scaled, X[:, 0] > 62.0, [Column("income", 4.0, 32.0), Column("b"), Column("c")])
+    scaled = X / [4.0, 1.0, 1.0]
+    rule = rule_of(scaled, X[:, 0] > 62.0, [Column("income", 4.0), Column("b"), Column("c")])
     assert str(rule) == "income > 62"
     region = (X[:, 1] > 50.0) * 0.7
     indicator = np.column_stack((region, X[:, 2]))

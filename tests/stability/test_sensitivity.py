@@ -266,8 +266,8 @@ def test_labels_of_the_wrong_length_are_named():
     ("arguments", "message"),
     [
         ({"delete": 40}, "at least one row; got 40 deletions from 40 rows"),
-        ({"delete": 0}, "at least 1; got 0"),
-        ({"delete": -1}, "at least 1; got -1"),
+        ({"delete": 0}, "at least 1.*got 0"),
+        ({"delete": -1}, "at least 1.*got -1"),
         ({"delete": 1.0}, "Write 1, not 1.0"),
         ({"delete": 0.0}, "between 0 and 1; got 0.0"),
         ({"delete": [0.1, 1.5]}, "got 1.5"),

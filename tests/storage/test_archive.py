@@ -32,7 +32,6 @@ def path(tmp_path):
 def test_round_trip(path):
     found = read_archive(path)
     assert (found.kind, found.version, found.metadata) == ("thing", 1, METADATA)
-    assert found.written_by == "0.1.0"
     assert found.arrays.keys() == ARRAYS.keys()
     for name, array in ARRAYS.items():
         assert found.arrays[name].dtype == array.dtype

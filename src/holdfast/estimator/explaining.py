@@ -200,10 +200,7 @@ class ExplainedModel:
         return explain_row(self.hierarchy_, rows[0].astype(np.float64), k, names)
 
     def membership(
-        self,
-        X: ArrayLike | None = None,
-        n_clusters: int | None = None,
-        **options: Any,
+        self, X: ArrayLike | None = None, n_clusters: int | None = None, **options: Any
     ) -> NDArray[np.float64]:
         """Compute the probability of each cluster for each row, when some rows are removed.
 

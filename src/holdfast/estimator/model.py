@@ -29,6 +29,7 @@ from holdfast.estimator.updates import (
     held_from_record,
     recipe_of,
     record_of_held,
+    undo_on_error,
 )
 from holdfast.grid.cells import row_keys
 from holdfast.hierarchy.cost import distance_to_own, distances_between, k_median_cost_to
@@ -231,16 +232,11 @@ class HierarchicalKMedian(
             If there is not enough memory; the message says what to do. After any error, and after
             Ctrl-C, the estimator is unchanged.
         """
-        with lock_of(self):
-            before = dict(self.__dict__)
-            try:
-                with unwrap_interrupts():
-                    self._fit(X, sample_weight, ids, keyed_by)
-            except BaseException as error:
-                self.__dict__ = before  # nothing half-fitted remains
-                if isinstance(error, MemoryError):
-                    raise explain_memory_error(error, X) from error
-                raise
+        try:
+            with lock_of(self), undo_on_error(self), unwrap_interrupts():
+                self._fit(X, sample_weight, ids, keyed_by)
+        except MemoryError as error:
+            raise explain_memory_error(error, X) from error
         return self
 
     def _fit(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations  # short names in help()
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,13 +28,24 @@ from holdfast.rows.sketch import Sketch
 from holdfast.storage.model import ModelRecord
 
 
+@contextmanager
+def undo_on_error(model: Any) -> Iterator[None]:
+    """Undo all changes to a model if an error, or Ctrl-C, ends the block."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        model.__dict__ = before
+        raise
+
+
 @dataclass(frozen=True, eq=False)
 class SparseRows:
     """The sparse rows of a model, which cannot change."""
 
     rows: csr_array
     weight: NDArray[np.float64] | None
-    extent: None = None
+    extent: ClassVar[None] = None
 
     def settle(self) -> SparseRows:
         """There are no pending changes."""
@@ -168,7 +181,7 @@ class ChangingRows(CheckedRows):
         order = held.order if isinstance(held, RowLog) else None
         clustering = cluster_first(rows, repeated, settings, held.extent, order, k)
         if isinstance(held, RowLog):
-            self._held = held.sorted(clustering.order)
+            self._held = replace(held, order=clustering.order)
         if (named := vars(self).get("_named")) is None:
             return clustering.hierarchy
         from holdfast.follow.engine import name_fitted
@@ -220,21 +233,16 @@ class ChangingRows(CheckedRows):
         adding: bool,
     ) -> Self:
         model: Any = self
-        with lock_of(self):
-            before = dict(vars(self))
-            try:
-                named = model._last_named()
-                if not self._has_ids(ids):
-                    self._change_rows(X, sample_weight, adding=adding)
-                elif adding:
-                    self._add_named(X, sample_weight, ids)
-                else:
-                    self._remove_named(X, sample_weight, ids)
-                if named is not None:
-                    model._named = named
-            except BaseException:
-                self.__dict__ = before  # as if nothing had happened
-                raise
+        with lock_of(self), undo_on_error(self):
+            named = model._last_named()
+            if not self._has_ids(ids):
+                self._change_rows(X, sample_weight, adding=adding)
+            elif adding:
+                self._add_named(X, sample_weight, ids)
+            else:
+                self._remove_named(X, sample_weight, ids)
+            if named is not None:
+                model._named = named
         return self
 
     def _drop_ids(self) -> None:

@@ -184,7 +184,9 @@ def place_grid(
             scale = math.nextafter(scale, 0.0)
     else:
         origin, scale = np.zeros(n_features), _scale_of(seed) if random_shift else 1.0
-    shift = _shift_of(seed, n_features) if random_shift else _no_shift(n_features)
+    shift = np.zeros((BLOCKS, n_features), dtype=np.uint64)
+    if random_shift:
+        shift = _shift_of(seed, n_features)
     low, high = (lower - origin) * scale, (upper - origin) * scale
     root_exponent = 0 if root_box is not None else _root_exponent(low, high)
     if least_exponent is not None:
@@ -203,10 +205,6 @@ def _shift_of(seed: int, n_features: int) -> Words:
     key = np.array([purpose_key(seed, "shift")])
     dimensions = combine_arrays(key, np.arange(n_features, dtype=np.uint64))
     return combine_arrays(dimensions[None, :], np.arange(BLOCKS, dtype=np.uint64)[:, None])
-
-
-def _no_shift(n_features: int) -> Words:
-    return np.zeros((BLOCKS, n_features), dtype=np.uint64)
 
 
 def _root_exponent(low: Floats, high: Floats) -> int:

@@ -128,7 +128,7 @@ def k_median_cost(
     """Compute the k-median cost of a clustering, with the best medoid of each cluster as center.
 
     The medoid of a cluster is its row with the smallest sum of Euclidean distances to the others,
-    as in the figures of [LHBP25]_. Rows that the triangle inequality rules out are not tried. A
+    as in the figures of [LHBP25]. Rows that the triangle inequality rules out are not tried. A
     cluster of s rows takes about s^1.5 distances in few dimensions and s^2 in the worst case. An
     n x n matrix is never in memory.
 
@@ -144,11 +144,6 @@ def k_median_cost(
     Returns
     -------
     float
-
-    References
-    ----------
-    .. [LHBP25] Li, He, Bai, Peng. Average Sensitivity of Hierarchical k-Median Clustering.
-       ICML 2025.
 
     Examples
     --------

@@ -336,22 +336,32 @@ class SparsePlaneLocator(_NestedSplits):
         arrays = read_only(rows.indptr), read_only(rows.indices), read_only(rows.data)
         # Columns in which a normal is zero have number 0.
         where = np.zeros(self.n_features, dtype=np.int32)
-        members = [np.arange(start, start + label.size, dtype=np.int32)]
-        for t in range(1, self.parent.size):
-            some = members[self.parent[t]]
-            used = slice(normals.indptr[t], normals.indptr[t + 1])
-            side = np.zeros(some.size, dtype=np.bool_)
-            if some.size:
-                columns = normals.indices[used]
-                where[columns] = np.arange(1, columns.size + 1, dtype=np.int32)
-                normal = read_only(np.append(0.0, normals.data[used]))
-                offset = float(self.offsets[t])
-                sides_of_rows(*arrays, factor, where, some, normal, offset, side)
-                where[columns] = 0
-            members.append(some[side])
-            members[self.parent[t]] = some[~side]
-        for t, some in enumerate(members):
-            label[some - start] = t
+
+        def moves(t: int, some: Labels) -> NDArray[np.bool_]:
+            used = slice(normals.indptr[t], normals.indptr[t + 1] if some.size else 0)
+            side, columns = np.zeros(some.size, dtype=np.bool_), normals.indices[used]
+            where[columns] = np.arange(1, columns.size + 1, dtype=np.int32)
+            normal = read_only(np.append(0.0, normals.data[used]))
+            offset, rows = float(self.offsets[t]), some + np.int32(start)
+            sides_of_rows(*arrays, factor, where, rows, normal, offset, side)
+            where[columns] = 0
+            return side
+
+        _pass_down(self.parent, moves, label)
+
+
+def _pass_down(
+    parent: Labels, moves: Callable[[int, Labels], NDArray[np.bool_]], label: Labels
+) -> None:
+    """Label rows: each split takes the members that move out of those of its parent."""
+    members = [np.arange(label.size, dtype=np.int32)]
+    for t in range(1, parent.size):
+        some = members[parent[t]]
+        moved = moves(t, some)
+        members.append(some[moved])
+        members[parent[t]] = some[~moved]
+    for t, some in enumerate(members):
+        label[some] = t
 
 
 def build_sparse_locator(
@@ -402,18 +412,16 @@ class DistanceLocator:
 
     def _move(self, distances: Floats) -> tuple[Labels, list[Any]]:
         """Labels; and for each split the rows that move, their distances before and after."""
-        members = [np.arange(distances.shape[0])]
         moves: list[Any] = []
-        for t in range(1, self.parent.size):
-            here, p = members[self.parent[t]], self.parent[t]
-            before, after = distances[here, p], distances[here, t]
-            moved = after < before
+
+        def move(t: int, here: Labels) -> NDArray[np.bool_]:
+            before, after = distances[here, self.parent[t]], distances[here, t]
+            moved: NDArray[np.bool_] = after < before
             moves.append((here[moved], before[moved], after[moved]))
-            members.append(here[moved])
-            members[p] = here[~moved]
+            return moved
+
         label = np.empty(distances.shape[0], dtype=np.int32)
-        for t, rows in enumerate(members):
-            label[rows] = t
+        _pass_down(self.parent, move, label)
         return label, moves
 
 

@@ -314,7 +314,7 @@ class Hierarchy:
         matplotlib.axes.Axes
         """
         n_clusters = min(n_clusters, self.n_centers)
-        axes = new_axes(ax, 9, 0.42 * n_clusters + 1.2)
+        axes = new_axes(ax, (9.0, 0.42 * n_clusters + 1.2))
         order = nested_order(self.parent, n_clusters)
         for k in range(1, n_clusters + 1):
             sizes = self.sizes(k)
@@ -399,8 +399,8 @@ class Hierarchy:
         return ancestors_among(self.parent, int(k))
 
 
-def new_axes(ax: Any, width: float, height: float) -> Any:
-    """Return `ax`, or the axes of a new figure of this size in inches."""
+def new_axes(ax: Any, size: tuple[float, float] | None = None) -> Any:
+    """Return `ax`, or the axes of a new figure: of this size in inches, or one that pyplot shows."""
     if ax is not None:
         return ax
     try:
@@ -410,7 +410,11 @@ def new_axes(ax: Any, width: float, height: float) -> Any:
             "Plotting needs matplotlib, which is not installed. Install it with "
             "pip install 'holdfast[plot]'."
         ) from None
-    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+    if size is None:
+        from matplotlib.pyplot import subplots
+
+        return subplots(layout="constrained")[1]
+    return Figure(figsize=size, layout="constrained").add_subplot()
 
 
 def cluster_color(cluster: int) -> str:

@@ -33,11 +33,10 @@ _LEAST_ROWS = 512
 
 @dataclass(frozen=True)
 class Column:
-    """How a prepared column reads in the units of the table: ``value * scale + shift``."""
+    """How a prepared column reads in the units of the table: ``value * scale``."""
 
     name: str
     scale: float = 1.0
-    shift: float = 0.0
     # For the indicator of a category: the category. Conditions then read ``name = category``
     category: str | None = None
     date: bool = False  # whether values are seconds since 1970: conditions then show dates
@@ -299,11 +298,11 @@ def _short_threshold(below: float, above: float, column: Column) -> tuple[float,
     """Find a threshold with few digits, in the units of the table, between two values."""
     if column.date:
         return _short_date(below, above, column)
-    low, high = below * column.scale + column.shift, above * column.scale + column.shift
+    low, high = below * column.scale, above * column.scale
     middle = low + (high - low) / 2.0
     for digits in range(1, 18):
         text = f"{middle:.{digits}g}"
-        threshold = (float(text) - column.shift) / column.scale
+        threshold = float(text) / column.scale
         # A row below meets `<=`, a row above meets `>`; rounding must not swap them.
         if below <= threshold < above:
             return threshold, _plain(text)
@@ -312,10 +311,10 @@ def _short_threshold(below: float, above: float, column: Column) -> tuple[float,
 
 def _short_date(below: float, above: float, column: Column) -> tuple[float, str]:
     """Find the roundest date between two values: a day, an hour, a minute or a second."""
-    low = below * column.scale + column.shift
+    low = below * column.scale
     for unit, shown_in in ((86_400.0, "D"), (3_600.0, "m"), (60.0, "m"), (1.0, "s")):
         seconds = float(np.ceil(low / unit) * unit)
-        threshold = (seconds - column.shift) / column.scale
+        threshold = seconds / column.scale
         if below <= threshold < above:
             return threshold, show_date(seconds, shown_in)
     return below, show_date(low, "us")

@@ -218,7 +218,7 @@ def draw_lineage(lineage: "Lineage", level: int | None = None, ax: Any = None) -
         raise ValueError("the lineage has no releases to draw; append a model first.")
     chosen = choose_level(lineage, level)
     picture = lay_out(lineage, chosen)
-    axes = new_axes(ax, float(np.clip(2.5 + 0.75 * len(picture.labels), 6.0, 24.0)), 6.0)
+    axes = new_axes(ax, (float(np.clip(2.5 + 0.75 * len(picture.labels), 6.0, 24.0)), 6.0))
     for band in picture.bands:
         _draw_band(axes, band, picture.height)
     for bar in picture.bars:

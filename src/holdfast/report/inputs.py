@@ -254,7 +254,7 @@ def _check_names(names: Sequence[str | Column] | None, n_columns: int) -> tuple[
         raise ValueError(f"names must have one for each of {n_columns} columns; got {len(names)}.")
     # The page shows values in the units of the table, whatever rows were divided by.
     return tuple(
-        replace(name, name=_shorten(name.name), scale=1.0, shift=0.0)
+        replace(name, name=_shorten(name.name), scale=1.0)
         if isinstance(name, Column)
         else Column(_shorten(name))
         for name in names

@@ -6,14 +6,14 @@ times.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from holdfast._machine.jit import Floats, Ints32, read_only
 from holdfast.grid import Cells, Grid
 from holdfast.grid.cells import cells_in_order, z_order
-from holdfast.grid.place import DEPTH, Extent
+from holdfast.grid.place import DEPTH
 from holdfast.rows._kernels import change_order, search_order
 from holdfast.rows.sketch import (
     MAX_WEIGHT,
@@ -33,10 +33,6 @@ class CellOrder:
     grid: Grid
     order: Ints32  # (n,): rows by cell
     splits: Ints32  # (n - 1,): where each cell first differs from the next; see `gather_leaves`
-
-    def renumber(self, number: Ints32) -> "CellOrder":
-        """Call row i ``number[i]``."""
-        return replace(self, order=read_only(number[self.order]))
 
     def change(
         self, rows: Floats, number: Ints32, added: Ints32, new: Floats
@@ -96,6 +92,7 @@ class RowLog:
     order: CellOrder | None = None
     # Hash of the given rows, which are not copied: detects whether they were changed since
     fingerprint: int = 0
+    extent: ClassVar[None] = None  # the rows themselves determine the grid
 
     @classmethod
     def from_fit(cls, rows: Floats, weight: Floats | None, order: CellOrder | None = None) -> Self:
@@ -131,10 +128,6 @@ class RowLog:
             raise ValueError(name_missing(sketch.rows, sketch.weight, held))
         return self._stacked(sketch, -1, self.total_weight - sketch.total_weight)
 
-    def sorted(self, order: CellOrder | None) -> "RowLog":
-        """Note how the tree has sorted the rows of a settled log."""
-        return replace(self, order=order)
-
     def _stacked(self, change: Sketch, sign: int, total: int) -> "RowLog":
         layers = _stack(self.layers, change, sign)
         same = self.given is not None or (bool(self.layers) and layers[0] is self.layers[0])
@@ -152,11 +145,6 @@ class RowLog:
                 "X was changed in place after fit, which keeps a reference to X instead of a copy. "
                 "Fit again, or pass a copy to fit."
             )
-
-    @property
-    def extent(self) -> Extent | None:
-        """None: the rows themselves determine the grid."""
-        return None
 
     def content(self) -> tuple[Floats, Floats]:
         """Rows and weights of a settled log: as given to the fit, or distinct and sorted."""
@@ -191,7 +179,9 @@ class RowLog:
         if distinct is None:
             return Sketch.from_rows(rows, weight), None
         sketch, number = distinct
-        return sketch, None if self.order is None else self.order.renumber(number)
+        if self.order is None:
+            return sketch, None
+        return sketch, replace(self.order, order=read_only(number[self.order.order]))
 
     def _check_counted(self) -> None:
         if self.refusal:

@@ -18,12 +18,7 @@ from holdfast.centers._race_kernels import delay_of, draw_temperature, race
 from holdfast.tree._kernels import DISTANCE, own_distance
 
 SAVED = np.dtype(
-    [
-        ("node", np.int64),
-        ("weight", np.float64),
-        ("best", np.float64),
-        ("champion", np.int64),
-    ]
+    [("node", np.int64), ("weight", np.float64), ("best", np.float64), ("champion", np.int64)]
 )
 """What the removal of a row overwrites."""
 

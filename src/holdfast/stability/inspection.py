@@ -17,12 +17,7 @@ from holdfast._machine.work import Progress, ProgressOption
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy.cost import distances_between
 from holdfast.parameters import check_integer
-from holdfast.stability.measures import (
-    check_measure,
-    encode_labels,
-    match_labels_of,
-    mean_present,
-)
+from holdfast.stability.measures import check_measure, encode_labels, match_labels_of, mean_present
 from holdfast.stability.plan import Bootstrap, Delete, build_plan, keyed_generator
 from holdfast.stability.result import format_value, html_table
 from holdfast.stability.run import check_n_jobs
@@ -256,15 +251,6 @@ def cluster_stability(
     ----------
     .. [Hennig07] Hennig. Cluster-wise assessment of cluster stability. Computational Statistics &
        Data Analysis 52, 2007.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from holdfast import cluster_stability
-    >>> from holdfast.clusterers import ward_linkage
-    >>> X = np.array([[0.0], [1], [2], [3], [50], [51], [52], [53]])
-    >>> cluster_stability(ward_linkage(), X, n_clusters=2, trials=20, n_jobs=1).jaccard > 0.9
-    array([ True,  True])
     """
     if n_clusters is not None:
         check_integer("n_clusters", n_clusters)
@@ -279,21 +265,16 @@ def cluster_stability(
         repeats=1, coupling="same_seed", random_state=random_state, pairwise=pairwise,
     )  # fmt: skip
     measured = measure_plan(plan, "moved_fraction", check_n_jobs(n_jobs), progress)
-    labels = measured.job.base_labels[0][0][0]
-    assert labels is not None  # or fit_bases has raised
-    jaccard, rand = measured.result.jaccard, measured.result.rand
-    assert jaccard is not None
-    assert rand is not None
+    labels: Any = measured.job.base_labels[0][0][0]  # not None, or fit_bases has raised
+    jaccard: Any = measured.result.jaccard
+    rand: Any = measured.result.rand
     names, codes = np.unique(labels.codes, return_inverse=True)
     sizes = np.bincount(codes)
     if labels.noise and names[-1] == labels.count - 1:  # not a cluster
         codes[codes == names.size - 1] = -1
         names, sizes = names[:-1], sizes[:-1]
     return ClusterStability(
-        labels=codes,
-        jaccard=jaccard[0, 0, 0, names],
-        sizes=sizes,
-        rand=float(mean_present(rand)),
+        labels=codes, jaccard=jaccard[0, 0, 0, names], sizes=sizes, rand=float(mean_present(rand))
     )
 
 

@@ -180,7 +180,7 @@ def clustering_distance(
     measure : {"moved_fraction", "moved", "symmetric_difference"}, default="moved_fraction"
         With `matched` the largest number of rows in common under a one-to-one matching of
         clusters: the fraction of the remaining rows that changed cluster; n_before - matched; or
-        n_before + n_after - 2 matched ([LHBP25]_, Eq. 1).
+        n_before + n_after - 2 matched ([LHBP25], Eq. 1).
     kept : array-like of shape (n_after,), default=None
         For each row after, its index before, or -1 for a new row. If None, the rows are the same.
         A row that occurs more than once counts once, in the cluster of its first copy.
@@ -189,11 +189,6 @@ def clustering_distance(
     -------
     float
         0 for equal clusterings of the same rows. O(n + k^3) time.
-
-    References
-    ----------
-    .. [LHBP25] Li, He, Bai, Peng. Average Sensitivity of Hierarchical k-Median Clustering.
-       ICML 2025.
 
     Examples
     --------

@@ -236,18 +236,14 @@ def _draw_rows(n_rows: int, count: int, rng: np.random.Generator) -> NDArray[np.
 
 def _count_rows(amount: Any, n_rows: int, what: str) -> int:
     """Turn a count or a fraction into a number of rows, at least one."""
-    if isinstance(amount, bool) or not isinstance(amount, Real):
-        raise ValueError(f"{what} must be an integer or a fraction of the rows; got {amount!r}.")  # noqa: TRY004
-    if isinstance(amount, Integral):
-        if amount < 1:
-            raise ValueError(f"{what} must be a number of rows of at least 1; got {amount}.")
-        return int(amount)
-    if not 0.0 < float(amount) < 1.0:
+    number = isinstance(amount, Real) and not isinstance(amount, bool)
+    whole = isinstance(amount, Integral)
+    if not number or not (amount >= 1 if whole else 0.0 < float(amount) < 1.0):
         raise ValueError(
-            f"{what} must be an integer or a fraction between 0 and 1; got {amount!r}. Write "
-            "1, not 1.0, for one row."
+            f"{what} must be an integer or a fraction of the rows: at least 1, or between 0 and 1; got "
+            f"{amount!r}. Write 1, not 1.0, for one row."
         )
-    return max(1, round(float(amount) * n_rows))
+    return int(amount) if whole else max(1, round(float(amount) * n_rows))
 
 
 def _describe_amount(amount: Any) -> str:
@@ -456,11 +452,12 @@ def _assign_bases(
 
 
 def _hold_back(rows: Rows, fraction: float, seed: int) -> Base:
-    if not 0.0 <= fraction < 1.0:
-        raise ValueError(f"held_back must be at least 0 and less than 1; got {fraction!r}.")
     n_rows, n_spare = rows.shape[0], round(fraction * rows.shape[0])
-    if n_spare > n_rows - 1:
-        raise ValueError(f"held_back must leave a row to fit; got {fraction!r} of {n_rows} rows.")
+    if not 0.0 <= fraction < 1.0 or n_spare > n_rows - 1:
+        raise ValueError(
+            f"held_back must be at least 0, less than 1, and leave a row to fit; got {fraction!r} of "
+            f"{n_rows} rows."
+        )
     held = np.zeros(n_rows, dtype=np.bool_)
     held[_draw_rows(n_rows, n_spare, keyed_generator(seed, f"hold back {fraction!r}"))] = True
     return Base(rows[~held], rows[held])

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import squareform
 from scipy.stats import t as student
 
+from holdfast.hierarchy.model import new_axes
 from holdfast.stability.measures import (
     MeanError,
     check_measure,
@@ -47,8 +48,7 @@ AXIS_TITLES = {
 
 def format_value(measure: str, value: float, error: float | None = None) -> str:
     """Format a value of a measure, with its standard error: "2.1% ± 0.3%" or "5.2 ± 0.4"."""
-    percent = measure == "moved_fraction"
-    scale, unit = (100.0, "%") if percent else (1.0, "")
+    scale, unit = (100.0, "%") if measure == "moved_fraction" else (1.0, "")
     text = f"{scale * value:.3g}{unit}"
     return text if error is None else f"{text} ± {scale * error:.2g}{unit}"
 
@@ -67,17 +67,6 @@ def html_table(
         f"<div><p><b>{escape(title)}</b></p><table><thead>{line(header, 'th')}</thead>"
         f"<tbody>{body}</tbody></table>{foot}</div>"
     )
-
-
-def new_axes(ax: "Axes | None") -> "Axes":
-    """Return `ax`, or the axes of a new figure."""
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib.pyplot import subplots
-    except ImportError as error:
-        raise ImportError("plotting needs matplotlib: pip install holdfast[plot].") from error
-    return subplots(layout="constrained")[1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +93,7 @@ class Consensus:
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the matrix in `order`: clear blocks are stable clusters. Needs matplotlib."""
-        axes = new_axes(ax)
+        axes: Axes = new_axes(ax)
         ordered = self.matrix[np.ix_(self.order, self.order)]
         style: Any = {"cmap": "Blues", "vmin": 0.0, "vmax": 1.0, "interpolation": "nearest"}
         shown = axes.imshow(ordered, **style)
@@ -188,7 +177,7 @@ class SensitivityResult:
     note : str
     labels : ndarray of shape (C, K, n_fits, n_rows), dtype int32, or None
         With ``keep_labels=True``: labels of the rows in each fit after a change; -1 is noise, -2 a
-        row that was removed. Not part of `to_json`.
+        row that was removed or a fit that was not reached. Not part of `to_json`.
     stages : dict of str to SensitivityResult
         With ``by_stage=True``: for each step of the pipeline but the last, the result with this
         step and all steps before it held. The difference to the result before it is what the step
@@ -330,19 +319,15 @@ class SensitivityResult:
 
     def to_json(self) -> str:
         """All values as JSON, for `from_json`; missing values are null."""
-        record: dict[str, Any] = {"format": _FORMAT}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.name == "labels":
-                continue
-            if f.name == "stages":
-                value = {name: json.loads(stage.to_json()) for name, stage in value.items()}
-            elif f.name in _ARRAYS and value is not None:
-                value = np.where(np.isfinite(value), value, np.array(None)).tolist()
-            elif f.name == "failures":
-                value = [asdict(failure) for failure in value]
-            record[f.name] = value
-        return json.dumps(record)
+        record = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "labels"}
+        for name in _ARRAYS:
+            if (array := record[name]) is not None:
+                record[name] = np.where(np.isfinite(array), array, np.array(None)).tolist()
+        record["failures"] = [asdict(failure) for failure in self.failures]
+        record["stages"] = {
+            name: json.loads(stage.to_json()) for name, stage in self.stages.items()
+        }
+        return json.dumps({"format": _FORMAT, **record})
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -356,10 +341,9 @@ class SensitivityResult:
         for name in _TUPLES:
             record[name] = tuple(record[name])
         record["failures"] = tuple(Failure(**failure) for failure in record["failures"])
-        record["stages"] = {
-            name: cls.from_json(json.dumps(stage)) for name, stage in record["stages"].items()
-        }
-        return cls(**record)
+        stages = record.pop("stages").items()
+        found: Any = {name: cls.from_json(json.dumps(stage)) for name, stage in stages}
+        return cls(**record, stages=found)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the mean with its 95% interval, and the floor; needs matplotlib.
@@ -367,7 +351,7 @@ class SensitivityResult:
         Drawn against the number of clusters with one line per change, or against the changes if
         there is only one number of clusters.
         """
-        axes = new_axes(ax)
+        axes: Axes = new_axes(ax)
         mean = self.mean
         reach = np.abs(np.moveaxis(self.interval(0.95), -1, 0) - mean)
         style: dict[str, Any] = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1.2}

@@ -16,16 +16,11 @@ from holdfast._machine.hash import seed_from
 from holdfast._machine.work import Progress, ProgressOption
 from holdfast.clusterers.adapt import check_rows
 from holdfast.estimator import HierarchicalKMedian
+from holdfast.hierarchy.model import new_axes
 from holdfast.parameters import check_integer
 from holdfast.stability.measures import check_measure, mean_error
 from holdfast.stability.plan import repeat_seeds
-from holdfast.stability.result import (
-    AXIS_TITLES,
-    SensitivityResult,
-    format_value,
-    html_table,
-    new_axes,
-)
+from holdfast.stability.result import AXIS_TITLES, SensitivityResult, format_value, html_table
 from holdfast.stability.sensitivity import average_sensitivity, mean_cost
 
 if TYPE_CHECKING:
@@ -130,16 +125,6 @@ def suggest_k(
     Returns
     -------
     Suggestion
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from holdfast import suggest_k
-    >>> from holdfast.clusterers import ward_linkage
-    >>> rng = np.random.RandomState(0)
-    >>> X = rng.normal(size=(60, 2)) + 20 * np.repeat([[0, 0], [1, 0], [0, 1]], 20, axis=0)
-    >>> 3 in suggest_k(ward_linkage(), X, range(2, 6), trials=10, n_jobs=1).best
-    True
     """
     ks = tuple(sorted({*np.asarray(n_clusters).ravel().tolist()}))
     result = average_sensitivity(
@@ -228,7 +213,7 @@ class EpsilonSearch:
 
         Needs matplotlib.
         """
-        axes = new_axes(ax)
+        axes: Axes = new_axes(ax)
         right = axes.twinx()
         style: dict[str, Any] = {"marker": "o", "markersize": 4, "capsize": 2}
         axes.errorbar(self.epsilons, self.sensitivity, self.standard_error, color="C0", **style)
@@ -295,7 +280,7 @@ def tune_epsilon(
     With `target_sensitivity`, the cheapest value that moves little enough; with `max_cost_ratio`,
     the value that moves least among those that are cheap enough. A geometric grid is tried first.
     Then the interval between the best value and its neighbor beyond the limit is halved, on the
-    logarithmic scale ([LHBP25]_, footnote). In theory, larger values move less and cost more.
+    logarithmic scale ([LHBP25], footnote). In theory, larger values move less and cost more.
     Measured curves need not be monotone, so look at the whole curve.
 
     Parameters
@@ -328,11 +313,6 @@ def tune_epsilon(
     EpsilonSearch
         `epsilon` is None if no value meets the target. Means are compared, not ends of intervals:
         look at `standard_error`, or ask for a little less than you need.
-
-    References
-    ----------
-    .. [LHBP25] Li, He, Bai, Peng. Average Sensitivity of Hierarchical k-Median Clustering.
-       ICML 2025.
 
     Examples
     --------

@@ -248,6 +248,8 @@ def _assemble(
     by_trial = np.full((2, n_changes, n_trials), np.nan)
     by_fit = np.full((4, n_changes, n_ks, n_trials, repeats), np.nan)
     jaccard = np.full((n_changes, n_ks, n_trials, repeats, job.most_clusters), np.nan)
+    n_rows = plan.bases[0].rows.shape[0] * job.keep_labels
+    labels = np.full((n_changes, n_ks, n_trials, repeats, n_rows), -2, dtype=np.int32)
     failures = list(base_failures)
     for block in blocks:
         wanted = block.units[:, 1] < n_trials  # a checkpoint may hold more trials
@@ -256,6 +258,7 @@ def _assemble(
         for i, name in enumerate(PER_FIT):
             by_fit[i, c, :, t] = getattr(block, name)[wanted]
         jaccard[c, :, t] = block.jaccard[wanted]
+        labels[c, :, t] = block.labels[wanted]
         failures += [failure for failure in block.failures if failure.trial < n_trials]
     order = {change.name: c for c, change in enumerate(plan.changes)}
     failures.sort(key=lambda f: (f.trial, order.get(f.change, -1), f.repeat, f.n_clusters))
@@ -270,23 +273,8 @@ def _assemble(
         jaccard=mean_present(jaccard, axis=2) if same_seed else None,
         matched_self=None if same_seed else job.matched_self[[c.base for c in plan.changes]],
         failures=tuple(failures),
-        labels=_labels_by_cut(job, blocks) if job.keep_labels else None,
+        labels=labels.reshape(n_changes, n_ks, -1, n_rows) if job.keep_labels else None,
     )
-
-
-def _labels_by_cut(job: Job, blocks: list[Block]) -> NDArray[np.int32]:
-    """Labels of all fits, of shape (C, K, fits, n_rows), in the order of trials and seeds."""
-    plan = job.plan
-    units = [tuple(map(int, unit)) for block in blocks for unit in block.units]
-    whole = np.concatenate([block.labels for block in blocks])
-    order = sorted(range(len(units)), key=lambda i: units[i])
-    by_change = []
-    for c in range(len(plan.changes)):
-        mine = [i for i in order if units[i][0] == c and units[i][1] < plan.n_trials]
-        some = np.moveaxis(whole[mine], 1, 0)  # K, trials, R, rows
-        by_change.append(some.reshape(some.shape[0], -1, some.shape[-1]))
-    fewest = min(some.shape[1] for some in by_change)  # after an interruption
-    return np.stack([some[:, :fewest] for some in by_change])
 
 
 def _describe_measurement(plan: Plan, measure: str, note: str) -> dict[str, Any]:

@@ -109,7 +109,6 @@ class Archive:
     version: int  # format version
     metadata: dict[str, Any]  # plain JSON
     arrays: dict[str, NDArray[Any]]  # arrays by name, in the byte order of the machine
-    written_by: str  # the version of holdfast that wrote the file
     # Checksum of the description, and so of everything that the description has a checksum of
     digest: str
 
@@ -211,14 +210,8 @@ def _read_from(
     tail = directory(members)
     if with_arrays and file.read(len(tail) + 1) != tail:
         raise _Problem("its directory does not match its contents")
-    return Archive(
-        description["kind"],
-        description["version"],
-        description["metadata"],
-        arrays,
-        description["holdfast"],
-        _digest(text),
-    )
+    kind, written_as, metadata = (description[name] for name in ("kind", "version", "metadata"))
+    return Archive(kind, written_as, metadata, arrays, _digest(text))
 
 
 def _read_text(file: IO[bytes], size: int) -> bytes:
