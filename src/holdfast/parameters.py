@@ -89,11 +89,8 @@ def check_choices(estimator: Any, rows: Floats) -> float:
         raise ValueError(
             f'metric must be one of {known} for method="{method}"; got {metric!r}.{advice}'
         )
-    if metric == "cosine" and not (used := _have_values(rows)).all():
-        raise ValueError(
-            f"Row {int(np.argmin(used))} of X is all zeros; "
-            'metric="cosine" needs rows with a nonzero value. Remove such rows.'
-        )
+    if metric == "cosine":
+        refuse_zeros(rows)
     if not (isinstance(estimator.verbose, bool | np.bool_) or callable(estimator.verbose)):
         message = f"verbose must be True, False or a callable; got {estimator.verbose!r}."
         raise ValueError(message)  # noqa: TRY004 - scikit-learn raises ValueError here
@@ -120,12 +117,18 @@ def check_column_scale(given: Any, rows: Any, metric: str) -> tuple[float, ...] 
     return tuple(scale.tolist())
 
 
-def _have_values(rows: Any) -> Mask:
-    """Which rows have a value that is not zero."""
+def refuse_zeros(rows: Any) -> None:
+    """Raise an error if a row is all zeros, which has no direction."""
     if issparse(rows):
         counts = np.append(0, np.cumsum(rows.data != 0.0))[rows.indptr]
-        return np.asarray(np.diff(counts) > 0)
-    return np.asarray(rows.any(axis=1))
+        used = np.diff(counts) > 0
+    else:
+        used = rows.any(axis=1)
+    if not used.all():
+        raise ValueError(
+            f"Row {int(np.argmin(used))} of X is all zeros; "
+            'metric="cosine" needs rows with a nonzero value. Remove such rows.'
+        )
 
 
 def _check_max_centers(estimator: Any, n_rows: int) -> int:

@@ -55,7 +55,7 @@ def depth_of(rows: np.ndarray) -> int:
     """Depth of the tree of the rows on the grid that is not shifted."""
     grid = place_grid(rows.min(axis=0), rows.max(axis=0), 0, random_shift=False)
     tree = build_tree(collect_cells(rows, None, grid, 0), grid, 0)
-    depth = np.zeros(tree.parent.size, dtype=np.int64)
+    depth = np.zeros(tree.nodes["parent"].size, dtype=np.int64)
     splits = Splits(tree)
     for i in tree.closing[::-1]:
         depth[[splits.left[i], splits.right[i]]] = depth[2 * i + 1] + 1

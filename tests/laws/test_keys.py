@@ -11,9 +11,11 @@ from scipy import stats
 from scipy.spatial.distance import pdist, squareform
 
 from holdfast._machine.hash import combine_arrays, purpose_key
+from holdfast._machine.jit import writing_kernel
 from holdfast.grid import Grid, place_grid
 from holdfast.grid.cells import row_keys
 from holdfast.grid.place import DEPTH
+from holdfast.tree._kernels import branch_key_at
 
 ALPHA = 1e-4
 FAMILIES = [
@@ -22,6 +24,12 @@ FAMILIES = [
 ]  # fmt: skip
 
 Inner = dict[int, tuple[int, int, int, int, frozenset[bytes]]]
+
+
+@writing_kernel
+def branch_keys(source, splits, place, keys):
+    for i in range(keys.size):
+        keys[i] = branch_key_at(i, source, splits, place)
 
 
 # ---------------------------------------------------------------------------------- deletions
@@ -43,15 +51,16 @@ def inner_by_key(planted: Planted, X: np.ndarray) -> Inner:
     contents = [(X[row] + 0.0).tobytes() for row in planted.cells.first_rows]
     below: dict[int, frozenset[bytes]] = {2 * i: frozenset([c]) for i, c in enumerate(contents)}
     nodes: Inner = {}
-    splits = Splits(tree)
+    splits, keys = Splits(tree), np.empty(tree.splits.size, dtype=np.uint64)
+    branch_keys(tree.source, tree.splits, tree.place, keys)
     for i in tree.closing.tolist():
         left, right = int(splits.left[i]), int(splits.right[i])
         below[2 * i + 1] = below[left] | below[right]
-        nodes[int(tree.branch_key[i])] = (
+        nodes[int(keys[i])] = (
             grid.root_exponent + int(splits.bit[i]),
             int(splits.dim[i]),
-            float(tree.count[left] * tree.weight_unit),
-            float(tree.count[right] * tree.weight_unit),
+            float(tree.nodes["weight"][left] * tree.weight_unit),
+            float(tree.nodes["weight"][right] * tree.weight_unit),
             below[2 * i + 1],
         )
     assert len(nodes) == tree.n_leaves - 1  # no two nodes share a key

@@ -257,7 +257,7 @@ def check_links(planted: Planted) -> None:
     }
     (root,) = set(ranges) - set(parent)
     assert ranges[root] == (0, m - 1)
-    assert tree.parent.tolist() == [parent.get(node, -1) for node in range(2 * m - 1)]
+    assert tree.nodes["parent"].tolist() == [parent.get(node, -1) for node in range(2 * m - 1)]
 
 
 def check_splits(planted: Planted) -> None:
@@ -284,7 +284,7 @@ def check_counts(planted: Planted, weight: np.ndarray | None, n: int) -> None:
     np.testing.assert_allclose(cells.weight * cells.weight_unit, of_leaf, rtol=1e-12)
     assert not np.mod(cells.weight, 1.0).any()
     for node, (first, last) in leaf_ranges(planted).items():
-        assert tree.count[node] == cells.weight[first : last + 1].sum()
+        assert tree.nodes["weight"][node] == cells.weight[first : last + 1].sum()
     assert tree.total_weight == pytest.approx(given.sum(), rel=1e-12)
 
 
@@ -318,12 +318,12 @@ def test_best_gains_and_cells_are_the_oracles(family, number):
     location = naive.location[planted.cells.first_rows]  # of each leaf
     unit = Fraction(planted.cells.weight_unit) / naive.weight_unit
     for node, (first, last) in leaf_ranges(planted).items():
-        parent = int(tree.parent[node])
+        parent = int(tree.nodes["parent"][node])
         bit = DEPTH if parent < 0 else int(splits.bit[parent // 2])
         above = ROOT >> (DEPTH - bit)
         below = location[first : last + 1]
         gains = [(naive.weight[below] * (above - naive.distance[below, x])).sum() for x in below]
-        assert tree.best[node] == pytest.approx(float(max(gains) / unit / ROOT), rel=1e-12)
+        assert tree.nodes["best"][node] == pytest.approx(float(max(gains) / unit / ROOT), rel=1e-12)
         level = DEPTH if node % 2 == 0 else DEPTH - 1 - int(splits.bit[node // 2])
         if node % 2 == 0 or int(splits.bit[node // 2]) != bit:
             cell = naive.paths[below[0]][level] if level >= 0 else None

@@ -1,10 +1,9 @@
 """Long work: in threads whose number changes no result, in worker processes that stop cleanly, with progress.
 
-One system of progress serves fits, measurements, reports and the command line. Work with a known number
-of rounds creates ``Progress(shown, total)`` and calls `advance` after each round. Work inside a round
-gets `part`, a listener that fills this round. Work with an unknown number of rounds reports a total of
-None, which is shown as a spinner. Nothing is timed in advance. Callers pass ``progress=True`` for lines
-on standard error, or a `Listener` such as the bar of the command line.
+One system of progress serves all callers. Work with a known number of rounds creates
+``Progress(shown, total)`` and calls `advance` after each round. Work inside a round gets `part`, a
+listener that fills this round. A total of None is shown as a spinner. Callers pass ``progress=True``
+for lines on standard error, or a `Listener` such as the bar of the command line.
 """
 
 import _thread
@@ -15,7 +14,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from types import TracebackType
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
@@ -136,11 +134,8 @@ class Progress:
     def __init__(
         self, shown: ProgressOption, total: float | None, noun: str = "fits", what: str = ""
     ) -> None:
-        self.total = total
-        self.noun = noun
-        self.what = what or noun
-        self.done = 0.0
-        self.skipped = 0.0
+        self.total, self.what = total, what or noun
+        self.done = self.skipped = 0.0
         self._listener = shown if callable(shown) else _StderrLine(noun) if shown else None
         self._tell(0.0)
 
@@ -148,12 +143,7 @@ class Progress:
         """Start."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the line from the terminal."""
         self.close()
 

@@ -49,7 +49,7 @@ def choose_centers(tree: Tree, epsilon: float, max_centers: int, seed: int) -> C
     the weights and best gains of the tree; a second call restores them first.
     """
     n_centers = min(max_centers, tree.n_leaves)
-    if float(tree.count[tree.root]) * tree.weight_unit != tree.total_weight:
+    if float(tree.nodes["weight"][tree.root]) * tree.weight_unit != tree.total_weight:
         sum_up(tree.nodes, tree.root)
     if epsilon == 0.0:
         return _choose_greedily(tree, n_centers)
@@ -139,8 +139,8 @@ def _choose_by_race(tree: Tree, epsilon: float, n_centers: int, seed: int) -> Ce
 
 def rank_gains(tree: Tree, share: int) -> Ints32:
     """Sort nodes by best gain, largest first; return the first `share` of them, or all."""
-    if share >= tree.count.size // 8:
-        return _sort_falling(tree.best)
+    if share >= tree.nodes["weight"].size // 8:
+        return _sort_falling(tree.nodes["best"])
     rank = np.empty(share, dtype=np.int32)
     largest_gains(tree.root, tree.nodes, rank, empty_heap(share + 1))
     return rank
@@ -159,7 +159,9 @@ def first_in_queue(tree: Tree, share: int) -> tuple[Ints32, Floats]:
     """Sort leaves by their first arrival; return about `share` of them, or all, with arrivals."""
     if share < tree.n_leaves // 8:
         leaves, times = np.empty(4 * share, dtype=np.int32), np.empty(4 * share)
-        before = 2.0 * share / tree.count[tree.root]  # twice as many as needed, on average
+        before = (
+            2.0 * share / tree.nodes["weight"][tree.root]
+        )  # twice as many as needed, on average
         found = early_arrivals(tree.leaf_key, tree.nodes, before, leaves, times)
         if found <= leaves.size:
             order = np.argsort(times[:found])
@@ -188,7 +190,7 @@ def start_cover(tree: Tree) -> tuple[NDArray[np.uint8], NDArray[np.void]]:
     state = np.zeros(tree.nodes.size, dtype=np.uint8)  # INSIDE; untouched pages use no memory
     state[tree.root] = LIGHT
     now = np.zeros(1, dtype=NOW)
-    total = int(tree.count[tree.root]) << 63
+    total = int(tree.nodes["weight"][tree.root]) << 63
     now["cost_low"], now["cost_high"] = total & ((1 << 64) - 1), total >> 64
     return state, now
 

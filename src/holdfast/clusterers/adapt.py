@@ -72,7 +72,7 @@ class Clusterer(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _CutByCall:
+class CutByCall:
     """A fit that waits until k is known."""
 
     labels_for: Callable[[int], ArrayLike]
@@ -128,12 +128,12 @@ class EstimatorClusterer:
         """Whether one fit serves every k, because k cannot be set."""
         return not self.count_parameters
 
-    def fit(self, X: Rows, seed: int) -> _CutByCall:
+    def fit(self, X: Rows, seed: int) -> CutByCall:
         """Fit now if k cannot be set, otherwise once per cut."""
         seeds = dict.fromkeys(self.seed_parameters, seed)
         if not self.count_parameters:
             labels = fresh_copy(self.estimator, **seeds).fit_predict(X)
-            return _CutByCall(lambda k: labels)
+            return CutByCall(lambda k: labels)
 
         def fit_for(k: int) -> ArrayLike:
             counts = dict.fromkeys(self.count_parameters, k)
@@ -141,7 +141,7 @@ class EstimatorClusterer:
             labels: NDArray[np.int64] = model.fit_predict(X)
             return labels
 
-        return _CutByCall(fit_for)
+        return CutByCall(fit_for)
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,9 @@ class FunctionClusterer:
     randomized: bool  # whether it uses the seed
     hierarchical: bool = field(default=False, init=False)
 
-    def fit(self, X: Rows, seed: int) -> _CutByCall:
+    def fit(self, X: Rows, seed: int) -> CutByCall:
         """Call the function once per cut."""
-        return _CutByCall(lambda k: self.function(X, k or None, seed))
+        return CutByCall(lambda k: self.function(X, k or None, seed))
 
 
 def as_clusterer(

@@ -4,31 +4,21 @@
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
-from holdfast.clusterers.adapt import EstimatorClusterer, Rows, adapt_estimator
+from holdfast.clusterers.adapt import CutByCall, EstimatorClusterer, Rows, adapt_estimator
 
 Backend = Literal["auto", "scipy", "fastcluster"]
 
 _IN_LINEAR_MEMORY = ("single", "ward")  # fastcluster needs no distance matrix for these
-
-
-@dataclass(frozen=True, eq=False)
-class Merges:
-    """A linkage matrix that can be cut."""
-
-    matrix: NDArray[np.float64]  # (n_rows - 1, 4): in SciPy's format
-
-    def cut(self, k: int) -> NDArray[np.int64]:
-        """Labels of exactly k clusters; see `cut_linkage`."""
-        return cut_linkage(self.matrix, k)
 
 
 @dataclass(frozen=True)
@@ -50,27 +40,26 @@ class LinkageClusterer:
         """Such as ``"single linkage"``."""
         return f"{self.method} linkage"
 
-    def fit(self, X: Rows, seed: int) -> Merges:
+    def fit(self, X: Rows, seed: int) -> CutByCall:
         """Merge the rows of `X` until one cluster is left; `seed` is not used."""
-        if X.shape[0] == 1:
-            return Merges(np.empty((0, 4)))
-        if self.precomputed:
-            X = squareform(X, checks=False)
-        if not self._uses_fastcluster():
-            return Merges(linkage(X, method=self.method))
-        fastcluster: Any = import_module("fastcluster")
-        if self.method in _IN_LINEAR_MEMORY and not self.precomputed:
-            return Merges(fastcluster.linkage_vector(X, method=self.method))
-        return Merges(fastcluster.linkage(X, method=self.method))
+        return CutByCall(partial(cut_linkage, self._merge(X)))
 
-    def _uses_fastcluster(self) -> bool:
-        if self.backend not in ("auto", "scipy", "fastcluster"):
+    def _merge(self, X: Rows) -> Any:
+        """Compute the linkage matrix, in SciPy's format."""
+        if self.backend not in get_args(Backend):
             raise ValueError(
                 f"backend must be 'auto', 'scipy' or 'fastcluster'; got {self.backend!r}."
             )
-        return self.backend != "scipy" and (
-            self.backend == "fastcluster" or find_spec("fastcluster") is not None
-        )
+        if X.shape[0] == 1:
+            return np.empty((0, 4))
+        if self.precomputed:
+            X = squareform(X, checks=False)
+        if self.backend == "scipy" or (self.backend == "auto" and not find_spec("fastcluster")):
+            return linkage(X, method=self.method)
+        fastcluster: Any = import_module("fastcluster")
+        if self.method in _IN_LINEAR_MEMORY and not self.precomputed:
+            return fastcluster.linkage_vector(X, method=self.method)
+        return fastcluster.linkage(X, method=self.method)
 
 
 def cut_linkage(merges: NDArray[np.float64], n_clusters: int) -> NDArray[np.int64]:

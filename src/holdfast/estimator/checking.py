@@ -44,12 +44,15 @@ def _check_sparse(model: Any, X: Any, reset: bool) -> csr_array:
     if wrong.any():
         e = int(np.argmax(wrong))
         row = int(np.searchsorted(rows.indptr, e, side="right")) - 1
-        what = "NaN" if np.isnan(rows.data[e]) else "infinity"
-        raise ValueError(
-            f"Input X contains {what} in row {row}, column {rows.indices[e]}; X must be finite "
-            "numbers. Remove or replace such values."
-        )
+        raise ValueError(f"{_describe_value(rows.data[e], row, rows.indices[e])}.")
     return rows
+
+
+def _describe_value(value: float, row: int, column: Any) -> str:
+    return (
+        f"Input X contains {'NaN' if np.isnan(value) else 'infinity'} in row {row}, column {column}; "
+        "X must be finite numbers. Remove or replace such values"
+    )
 
 
 def refuse_sparse(what: str, *rows: Any) -> None:
@@ -156,8 +159,5 @@ def _explain_values(X: Any, error: str) -> None:
         return
     values = np.asarray(X, dtype=np.float64)
     row, column = map(int, np.argwhere(~np.isfinite(values))[0])
-    what = "NaN" if np.isnan(values[row, column]) else "infinity"
-    raise ValueError(
-        f"Input X contains {what} in row {row}, column {names[column] if names else column}; X must be "
-        "finite numbers. Remove or replace such values; holdfast.TablePreparer fills gaps."
-    ) from None
+    found = _describe_value(values[row, column], row, names[column] if names else column)
+    raise ValueError(f"{found}; holdfast.TablePreparer fills gaps.") from None

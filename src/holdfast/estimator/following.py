@@ -18,7 +18,14 @@ from holdfast._machine.work import lock_of
 from holdfast.estimator.checking import refuse_sparse
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.model import Naming
-from holdfast.parameters import check_integer, check_weight, settings_for, to_number, warn_user
+from holdfast.parameters import (
+    check_integer,
+    check_weight,
+    refuse_zeros,
+    settings_for,
+    to_number,
+    warn_user,
+)
 from holdfast.pipeline import cluster_rows
 from holdfast.rows.ids import DepartedRows, check_ids, find_ids, normal_ids
 from holdfast.rows.log import RowLog
@@ -220,11 +227,8 @@ class FollowedModel:
                 'follow supports metric="euclidean" and metric="cosine"; this model has '
                 f'metric="{metric}".'
             )
-        if metric == "cosine" and not rows.any(axis=1).all():
-            raise ValueError(
-                f"Row {int(np.argmin(rows.any(axis=1)))} of X is all zeros; "
-                'metric="cosine" needs rows with a nonzero value. Remove such rows.'
-            )
+        if metric == "cosine":
+            refuse_zeros(rows)
         from holdfast.follow.match import Yesterday
 
         return Yesterday(

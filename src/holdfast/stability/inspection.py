@@ -155,8 +155,8 @@ def row_influence(
     check_checkpoint(checkpoint, random_state)
     n_processes = check_n_jobs(n_jobs)
     plan = build_plan(
-        clusterer, X, n_clusters=n_clusters, delete=1, perturb=None, trials="all",
-        repeats=repeats, coupling="same_seed", random_state=random_state, pairwise=pairwise,
+        clusterer, X, n_clusters=n_clusters, repeats=repeats, random_state=random_state,
+        pairwise=pairwise,
     )  # fmt: skip
     if not (isinstance(trials, str) and trials == "all"):
         check_integer("trials", trials, ', or "all"')
@@ -261,8 +261,8 @@ def cluster_stability(
             f"{perturbation!r}."
         )
     plan = build_plan(
-        clusterer, X, n_clusters=n_clusters, delete=None, perturb=perturbation, trials=trials,
-        repeats=1, coupling="same_seed", random_state=random_state, pairwise=pairwise,
+        clusterer, X, n_clusters=n_clusters, perturb=perturbation, trials=trials,
+        random_state=random_state, pairwise=pairwise,
     )  # fmt: skip
     measured = measure_plan(plan, "moved_fraction", check_n_jobs(n_jobs), progress)
     labels: Any = measured.job.base_labels[0][0][0]  # not None, or fit_bases has raised

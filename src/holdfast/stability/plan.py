@@ -5,9 +5,8 @@ well. A perturbation may have a method ``check(n_rows, n_spare)``: it returns th
 or raises ValueError.
 
 A plan has *bases* (the rows of the unperturbed fits), *changes* (perturbations of a base) and
-*units*, pairs (change, trial): the smallest piece of work, all repeats and all k of one perturbed
-data set. Nothing is drawn from a shared stream: every seed and generator is keyed by the plan's
-seed, a purpose and a trial, so a trial depends neither on the order of trials nor on the others.
+*units*, pairs (change, trial): all repeats and all k of one perturbed data set. Every seed and
+generator is keyed by the plan's seed, a purpose and a trial, so trials do not depend on each other.
 """
 
 from collections import Counter
@@ -323,12 +322,12 @@ def build_plan(
     X: ArrayLike,
     *,
     n_clusters: Any,
-    delete: Any,
-    perturb: Any,
-    trials: Any,
-    repeats: Any,
-    coupling: Any,
     random_state: Any,
+    delete: Any = None,
+    perturb: Any = None,
+    trials: Any = "all",
+    repeats: Any = 1,
+    coupling: Any = "same_seed",
     pairwise: bool | None = None,
 ) -> Plan:
     """Validate the arguments of `average_sensitivity` and its relatives."""

@@ -157,12 +157,9 @@ class SensitivityResult:
         The largest number of rows in common under a one-to-one matching of clusters; NaN where a
         fit failed or was not reached. With ``coupling="earth_mover"``, R is 1 and this is the mean
         over the best assignment of outputs.
-    rand : ndarray of shape (C, K, T, R), dtype float64, or None
-        Adjusted Rand index of the remaining rows; None if not computed.
-    information : ndarray of shape (C, K, T, R), dtype float64, or None
-        Normalized mutual information of the remaining rows; None if not computed.
-    found : ndarray of shape (C, K, T, R), dtype float64, or None
-        Number of clusters after the change, without noise; None if not computed.
+    rand, information, found : ndarray of shape (C, K, T, R), dtype float64, or None
+        Adjusted Rand index and normalized mutual information of the remaining rows, and the number
+        of clusters after the change, without noise; None if not computed.
     jaccard : ndarray of shape (C, K, R, J), dtype float64, or None
         For each cluster of each unperturbed cut, its largest Jaccard index with a cluster after the
         change, averaged over trials. Cluster j has the j-th smallest label, noise comes last; NaN

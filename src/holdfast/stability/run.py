@@ -1,15 +1,12 @@
 """Units -> blocks: which process computes what, and what is kept on disk.
 
-Work starts in this process. Only if it takes long do worker processes (joblib) take over, in
-blocks of about a second. If a worker dies, the units it may have had are tried once more, each
-alone: a unit that kills its worker again is left out and reported, the others are kept. A unit's
-numbers depend on that unit alone, so the second try gives what the first would have given.
+Work starts in this process. Only if it takes long do worker processes (joblib) take over. If a
+worker dies, the units it may have had are tried once more, each alone: a unit that kills its worker
+again is left out and reported. Every unit is delivered exactly once, and which process computed it
+never shows.
 
 A checkpoint is a folder with `arguments.json`, what the numbers depend on, and one `.npz` file per
-block. Each file is written under another name and then renamed, so it is always complete. Nothing
-is pickled.
-
-Invariant: every unit is delivered exactly once, and which process computed it never shows.
+block, without pickles.
 """
 
 import functools

@@ -14,7 +14,7 @@ from holdfast._machine.jit import Floats, Ints32, Words, read_only
 from holdfast._machine.work import cut_rows, share_parts
 from holdfast.grid import Cells, Grid
 from holdfast.grid.place import DEPTH
-from holdfast.tree._kernels import branch_keys, link_ranges, link_roots, list_closing
+from holdfast.tree._kernels import link_ranges, link_roots, list_closing
 
 __all__ = ["Tree", "build_tree"]
 
@@ -67,33 +67,11 @@ class Tree:
         return self.leaf_key.size
 
     @property
-    def parent(self) -> Ints32:
-        """Parent of each node; -1 for the root."""
-        return np.asarray(self.nodes["parent"])
-
-    @property
-    def count(self) -> Floats:
-        """Weight below each node, integer-valued, in units of `weight_unit`."""
-        return np.asarray(self.nodes["weight"])
-
-    @property
-    def best(self) -> Floats:
-        """M(v) of each node."""
-        return np.asarray(self.nodes["best"])
-
-    @property
     def closing(self) -> Ints32:
         """Inner nodes (as i), children before parents."""
         closing = np.empty(self.splits.size, dtype=np.int32)
         list_closing(self.nodes, closing)
         return closing
-
-    @property
-    def branch_key(self) -> Words:
-        """Hash of the seed and the position of each inner node, at i."""
-        keys = np.empty(self.splits.size, dtype=np.uint64)
-        branch_keys(self.source, self.splits, self.place, keys)
-        return keys
 
 
 def _make_room(cells: Cells) -> NDArray[np.void]:

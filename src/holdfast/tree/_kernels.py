@@ -149,13 +149,6 @@ def branch_key_at(i, source, splits, place):
     return h
 
 
-@writing_kernel
-def branch_keys(source, splits, place, keys):
-    """Fill `keys` with the key of every inner node."""
-    for i in range(keys.size):
-        keys[i] = branch_key_at(i, source, splits, place)
-
-
 @kernel
 def merge_rows(finest, center_row, parent, costs):
     """Linkage matrix: rows join the center of their finest cluster, then splits are reversed."""
