@@ -218,11 +218,7 @@ def kind_of(X: Any) -> str:
 def list_partitions(
     X: Any, columns: Iterable[str] | None, sample_weight: Any = None
 ) -> list[Partition]:
-    """List the partitions in the order of the rows, without reading them.
-
-    `sample_weight` is the name of a column or, for an array, another array. Each task then returns a
-    pair of rows and weights.
-    """
+    """List the partitions, unread; with weights of an array, tasks return rows and weights."""
     kind = kind_of(X)
     if sample_weight is not None and isinstance(sample_weight, str) == (kind == "array"):
         expected = "a dask.array" if kind == "array" else "the name of a column"

@@ -205,10 +205,7 @@ _TILE = 512  # rows and columns compared at a time: they fit the cache
 
 
 def check_distances(X: Floats, square: bool) -> Floats:
-    """Check distances: finite, non-negative, and for a fit square, symmetric, with zero diagonal.
-
-    Distances that are asymmetric by rounding are averaged.
-    """
+    """Check distances, those of a fit for symmetry too; uneven rounding is averaged."""
     _refuse(~np.isfinite(X), X, "NaN or infinity in data passed", "finite")
     if square and X.shape[0] != X.shape[1]:
         raise ValueError(

@@ -180,10 +180,7 @@ def _cluster_by_medoids(X: Rows, weight: Weights, settings: Settings, keys: Keys
 def _cluster_by_means(
     X: Rows, weight: Weights, settings: Settings, shown: ProgressOption, keys: Keys
 ) -> Clustering:
-    """Points -> clusters split between means -> hierarchy, on all rows and without copying them.
-
-    O(n d) time for each level of the hierarchy.
-    """
+    """Points -> clusters split between means -> hierarchy; O(n d) time for each of its levels."""
     metric = METRICS.index(settings.metric)
     table = collect_table(X, weight, settings.metric == "cosine", settings.seed, keys)
     splits = choose_means(table, settings.epsilon, settings.max_centers, settings.seed, shown)

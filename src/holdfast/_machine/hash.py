@@ -36,10 +36,7 @@ SQRT_HALF = 0.7071067811865476
 
 @writing_kernel
 def combine(key, word):
-    """Key of `word` within `key`: ``combine(combine(k, a), b)`` keys the sequence (a, b).
-
-    Adds a multiple of the golden ratio, then applies a bijection that mixes all bits.
-    """
+    """Key of `word` within `key`: ``combine(combine(k, a), b)`` keys the sequence (a, b)."""
     z = key + word * GOLDEN + GOLDEN
     z = (z ^ (z >> _S30)) * _MIX_1
     z = (z ^ (z >> _S27)) * _MIX_2

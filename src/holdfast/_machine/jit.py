@@ -46,10 +46,7 @@ def writing_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` like :func:`writing_kernel`, but as a part of the kernels that call it.
-
-    It has no cache entry and no wrapper for calls from Python. Such a call would end the process.
-    """
+    """Compile a part of kernels that write; a call from Python would end the process."""
     return _compile(function, no_cpython_wrapper=True, _nrt=False)
 
 

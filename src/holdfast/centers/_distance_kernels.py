@@ -26,11 +26,7 @@ def distance_between(a, b, metric):
 
 @inner_kernel
 def distances_to(point, columns, start, stop, metric, out):
-    """Distances from a point to the members ``start .. stop``, the same bits as one by one.
-
-    `columns` stores the members dimension by dimension, so that the terms of one dimension are added
-    for all members at once. Precomputed distances of the members are looked up: they are `point`.
-    """
+    """Distances from a point to members, dimension by dimension; the same bits as one by one."""
     size = stop - start
     if metric == PRECOMPUTED:
         for q in range(size):

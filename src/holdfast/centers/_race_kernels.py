@@ -81,11 +81,7 @@ def first_arrivals(leaf_key, nodes, start, stop, times):
 
 @writing_kernel
 def early_arrivals(leaf_key, nodes, before, leaves, times):
-    """List the leaves whose first arrival is before a time, and these arrivals, in any order.
-
-    Returns the number of such leaves, even if `leaves` is too short to list all. Most clocks are
-    ruled out without a logarithm, by ``-ln(u) >= 1 - u``.
-    """
+    """List leaves that arrive before a time, with arrivals, in any order; return their number."""
     found = 0
     for x in range(leaf_key.size):
         weight = nodes[2 * x]["weight"]
@@ -235,6 +231,17 @@ def look_ahead(arrived, queue, leaf_key, nodes, state):
 
 
 @inlined_kernel
+def next_arrival(queue, times, now, late):
+    """Time, leaf (-1 if none is left) and attempt of the next arrival; whether it was redrawn."""
+    arrived = now[0]["arrived"]
+    if now[0]["late"] > 0 and (arrived == queue.size or -late[0]["score"] < times[arrived]):
+        return -late[0]["score"], np.int64(late[0]["number"]), late[0]["time"], True
+    if arrived < queue.size:
+        return times[arrived], np.int64(queue[arrived]), 0.0, False
+    return math.inf, np.int64(-1), 0.0, False
+
+
+@inlined_kernel
 def race(
     t, most, temperature, threshold, root, race_key, source, splits, place, leaf_key, queue,
     times, nodes, state, now, looked, heap, late,
@@ -248,27 +255,19 @@ def race(
 
     Returns the winner, or -1 if the queue was too short.
     """
-    weight = heavy_below(root, nodes, state)[0]
+    weight, heavy_key = heavy_below(root, nodes, state)[0], combine(race_key, np.uint64(t))
     heavy_leaf, heavy_time, earliest = np.int64(-1), -1.0, math.inf
-    heavy_key = race_key
     if weight > 0.0:
-        heavy_key = combine(race_key, np.uint64(t))
         earliest = 0.0
         if temperature > 0.0:
             earliest = soonest_arrival(heavy_key, weight, (threshold - most) / temperature)
     while True:
-        arrived, n_late = now[0]["arrived"], now[0]["late"]
-        if arrived == queue.size < leaf_key.size:
+        if now[0]["arrived"] == queue.size < leaf_key.size:
             return np.int64(-1)
-        redrawn = n_late > 0 and (arrived == queue.size or -late[0]["score"] < times[arrived])
-        arrival, leaf, attempt = math.inf, np.int64(-1), 0.0
-        if redrawn:
-            arrival, leaf, attempt = -late[0]["score"], late[0]["number"], late[0]["time"]
-        elif arrived < queue.size:
-            arrival, leaf = times[arrived], np.int64(queue[arrived])
+        arrival, leaf, attempt, redrawn = next_arrival(queue, times, now, late)
         if leaf >= 0:
             look_above(leaf, nodes, looked, now)
-            look_ahead(arrived, queue, leaf_key, nodes, state)
+            look_ahead(now[0]["arrived"], queue, leaf_key, nodes, state)
         if arrival - now[0]["clock"] >= earliest and heavy_time < 0.0:
             heavy_time = exponential(heavy_key) / weight
             if temperature > 0.0:
@@ -285,9 +284,8 @@ def race(
             now[0]["clock"] += earliest
             return heavy_leaf
         if redrawn:
-            n_late -= 1
-            drop_first(late, n_late)
-            now[0]["late"] = n_late
+            now[0]["late"] -= 1
+            drop_first(late, now[0]["late"])
         else:
             now[0]["arrived"] += 1
         if state[2 * leaf] == COVERED:
@@ -300,8 +298,8 @@ def race(
                 return leaf
         attempt += 1.0
         again = arrival + delay_of(leaf_key[leaf], attempt) / nodes[2 * leaf]["weight"]
-        push(late, n_late, -again, leaf, attempt, 0.0)
-        now[0]["late"] = n_late + 1
+        push(late, now[0]["late"], -again, leaf, attempt, 0.0)
+        now[0]["late"] += 1
 
 
 @writing_kernel

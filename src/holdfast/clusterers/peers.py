@@ -23,10 +23,7 @@ _IN_LINEAR_MEMORY = ("single", "ward")  # fastcluster needs no distance matrix f
 
 @dataclass(frozen=True)
 class LinkageClusterer:
-    """Agglomerative clustering by one linkage.
-
-    O(n^2) time. O(n^2) memory, except for fastcluster's single and Ward linkage, which need O(n).
-    """
+    """Agglomerative clustering; O(n^2) memory, but O(n) for fastcluster's single and Ward."""
 
     method: str  # "single", "complete", "average" or "ward"
     # "auto" is fastcluster if it is installed. It may break ties differently.

@@ -80,10 +80,7 @@ def shifted_words(rows, origin, scale, shift, low, anchor, words):
 
 @inner_kernel
 def highest_bit(x):
-    """Position of the highest set bit of a positive word: the exponent of it as a double.
-
-    The bit below is cleared first, so that the conversion does not round up to the next power.
-    """
+    """Position of the highest set bit; the bit below is cleared, so that nothing rounds up."""
     return (np.float64(x & ~(x >> _ONE)).view(np.int64) >> np.int64(52)) - 1023
 
 

@@ -199,11 +199,7 @@ def _insertion_sort(coordinates, order, lo, hi):
 
 @inner_kernel
 def _list_ties(coordinates, records, lo, hi, mask, whole, order, waiting, todo):
-    """Write the rows of sorted records to `order`, sort short runs of equal keys, list longer ones.
-
-    `mask` selects the row of a record, `whole` says that equal keys mean equal rows. Returns the
-    number of segments in `todo`.
-    """
+    """Write rows to `order`, sort short runs of equal keys, list others in `todo`; how many."""
     start = lo
     for i in range(lo, hi):
         order[i] = np.int32(records[i] & mask)

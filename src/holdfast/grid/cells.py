@@ -164,10 +164,7 @@ def z_order(coordinates: Words, allocate: Allocate = np.empty) -> Ints32:
 def _divide(
     coordinates: Words, cuts: list[int], order: Ints32, space: Words, records: Words
 ) -> tuple[bool, Ints]:
-    """Fill `records`, divided by their highest bytes, in threads; `space` is overwritten.
-
-    Returns whether equal keys mean equal rows, and where the 256 groups begin and end.
-    """
+    """Divide `records` by their highest bytes; return if keys decide, and where groups begin."""
     n_parts, d = len(cuts) - 1, coordinates.shape[1]
     _, bits, dims, *_ = _work_space(coordinates, 0)
     differ = np.empty((n_parts, d), dtype=np.uint64)

@@ -475,10 +475,7 @@ def assemble_hierarchy(
     start: NDArray[np.integer],
     max_centers: int,
 ) -> Hierarchy:
-    """Build a hierarchy; if all locations are centers, repeated rows split off last, at cost 0.
-
-    Repeated rows are ordered by location (``order[start[i]:start[i + 1]]``), then by row number.
-    """
+    """Build a hierarchy; if all locations are centers, repeated rows split off last, at cost 0."""
     n_locations = start.size - 1
     n_repeats = min(max_centers, order.size) - n_locations
     if n_repeats > 0 and center_rows.size == n_locations:

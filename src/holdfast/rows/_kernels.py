@@ -208,10 +208,7 @@ def merge_cells(words_a, rows_a, weight_a, words_b, rows_b, weight_b, words, row
 
 @kernel
 def common_bits(words):
-    """Count, for cells in Z-order, the neighbors whose highest differing bit is b = 0 .. 63.
-
-    The number of cells 2^k times as wide is the number of neighbors with b >= k, plus one.
-    """
+    """Count the neighbors in Z-order by their highest differing bit, 0 .. 63."""
     counts = np.zeros(64, np.int64)
     for i in range(1, words.shape[0]):
         differ, _ = first_difference(words[i - 1], words[i])

@@ -211,11 +211,6 @@ def _merge(a: CappedSketch, b: CappedSketch) -> CappedSketch:
     size = len(a) + len(b)
     words = np.empty((size, a.n_features), dtype=np.uint64)
     rows, weight = np.empty(words.shape), np.empty(size, dtype=np.int64)
-    found = merge_cells(
-        *(read_only(array) for array in (a.words, a.rows, a.weight)),
-        *(read_only(array) for array in (b.words, b.rows, b.weight)),
-        words,
-        rows,
-        weight,
-    )
+    given = (read_only(x) for x in (a.words, a.rows, a.weight, b.words, b.rows, b.weight))
+    found = merge_cells(*given, words, rows, weight)
     return a._with_cells(found, words, rows, weight, a.exponent)

@@ -103,10 +103,7 @@ def normal_ids(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def find_ids(wanted: NDArray[Any], known: NDArray[Any], *, unique: bool = False) -> Ints:
-    """Position of each id among known ones, which are unique; -1 where it is not.
-
-    `unique` says that wanted ids are unique too. Texts in nearly the same order are then found faster.
-    """
+    """Position of each id among known ones, or -1; `unique` texts in order are found faster."""
     place = np.full(wanted.size, -1, dtype=np.int64)
     if known.size == 0 or wanted.size == 0:
         return place

@@ -98,9 +98,8 @@ class Sketch:
     def __sub__(self, other: "Sketch") -> "Sketch":
         """Sketch of the rows without those of `other`, all of which must be present."""
         _check_columns(self, other)
-        missing = self.count(other.rows) < other.weight
-        if missing.any():
-            held = self.count(other.rows)
+        held = self.count(other.rows)
+        if (held < other.weight).any():
             raise ValueError(name_missing(other.rows, other.weight, held))
         return self.combine(other, -1)
 
@@ -122,17 +121,8 @@ class Sketch:
         size = len(self) + len(other)
         rows, weight = np.empty((size, self.n_features)), np.empty(size, dtype=np.int64)
         number, added = np.empty(len(self), dtype=np.int32), np.empty(len(other), dtype=np.int32)
-        found = merge_rows(
-            read_only(self.rows),
-            read_only(self.weight),
-            read_only(other.rows),
-            read_only(other.weight),
-            sign,
-            rows,
-            weight,
-            number,
-            added,
-        )
+        given = (read_only(a) for a in (self.rows, self.weight, other.rows, other.weight))
+        found = merge_rows(*given, sign, rows, weight, number, added)
         return Sketch(*_keep_first(found, rows, weight)), number, added
 
 

@@ -75,10 +75,7 @@ PER_FIT = ("matched", "rand", "information", "found")
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Numbers of some units, as in `SensitivityResult`, one entry per unit.
-
-    K numbers of clusters; R repeats, 1 with the earth mover's distance.
-    """
+    """Numbers of some units; R repeats, or 1 with the earth mover's distance."""
 
     units: Counts
     n_after: Numbers

@@ -44,12 +44,8 @@ Arrays = Mapping[str, NDArray[Any]]
 
 def hierarchy_to_arrays(hierarchy: Hierarchy) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Convert a hierarchy to plain JSON and arrays; what the locator shares is stored once."""
-    arrays: dict[str, NDArray[Any]] = {
-        "center_indices": hierarchy.center_indices,
-        "costs": hierarchy.costs,
-        "parent": hierarchy.parent,
-        "finest": hierarchy.finest,
-    }
+    names = ("center_indices", "costs", "parent", "finest")
+    arrays: dict[str, NDArray[Any]] = {name: getattr(hierarchy, name) for name in names}
     described = {}
     if hierarchy.naming is not None:
         arrays["names"] = np.concatenate(hierarchy.naming.names)
@@ -109,14 +105,10 @@ def hierarchy_from_arrays(metadata: Mapping[str, Any], arrays: Arrays) -> Hierar
     numbers = np.arange(n_centers, dtype=np.int32)
     inside = np.array_equal(finest[center_indices], numbers)
     require(inside, "a center is not in its own cluster")
-    require(
-        bool(parent[0] == -1 and (parent[1:] >= 0).all() and (parent[1:] < numbers[1:]).all()),
-        "a cluster does not come after the cluster it was split from",
-    )
-    require(
-        bool(np.isfinite(costs).all() and costs[-1] >= 0.0 and (costs[1:] <= costs[:-1]).all()),
-        "its costs are not finite, or they rise",
-    )
+    after = parent[0] == -1 and (parent[1:] >= 0).all() and (parent[1:] < numbers[1:]).all()
+    require(after, "a cluster does not come after the cluster it was split from")
+    falling = np.isfinite(costs).all() and costs[-1] >= 0.0 and (costs[1:] <= costs[:-1]).all()
+    require(falling, "its costs are not finite, or they rise")
     kind = metadata.get("locator")
     known = {name: {f"{name}.{part}" for part in parts} for name, parts in _PARTS.items()}
     known["cells"] |= known.pop("grid")
@@ -147,15 +139,9 @@ def _naming_from(metadata: Mapping[str, Any], arrays: Arrays, n_centers: int) ->
     if levels is None and following is None and "names" not in arrays:
         return None
     names = take(arrays, "names", np.int64, 1)
-    require(
-        isinstance(levels, list)
-        and all(type(k) is int for k in levels)
-        and bool(levels)
-        and levels == sorted(set(levels))
-        and levels[0] >= 1
-        and levels[-1] == n_centers,
-        "its levels are not increasing numbers of clusters up to the number of centers",
-    )
+    rising = isinstance(levels, list) and levels and all(type(k) is int for k in levels)
+    rising = rising and levels == sorted(set(levels)) and 1 <= levels[0] <= levels[-1] == n_centers
+    require(rising, "its levels are not increasing numbers of clusters up to the number of centers")
     require(type(following) is int and 0 < following < 1 << 62, "its next name is out of range")
     require(names.size == sum(levels), "it does not have one name for each cluster")
     require(_in_range(names, following), "the name of a cluster is out of range")
@@ -190,10 +176,8 @@ def _cells_from(metadata: Mapping[str, Any], arrays: Arrays, parent: Ints32) -> 
     require(_in_range(order, n), "the number of a cell's center is out of range")
     require(np.unique(order).size == n, "a center has two cells")
     # Cells shrink from parent to child, so a walk up has at most 64 steps and ends at 0.
-    require(
-        bool(cell[0] == _ALL_SPACE and (cell[1:] < cell[parent[1:]]).all()),
-        "the cell of a cluster is not inside the cell of the cluster it was split from",
-    )
+    inside = cell[0] == _ALL_SPACE and (cell[1:] < cell[parent[1:]]).all()
+    require(inside, "the cell of a cluster is not inside the cell of the cluster it was split from")
     require(_is_z_ordered(coordinates), "the cells are not in Z-order")
     return CellLocator(_grid_from(metadata, arrays, d), coordinates, order, cell, read_only(parent))
 
@@ -209,10 +193,8 @@ def _grid_from(metadata: Mapping[str, Any], arrays: Arrays, d: int) -> Grid:
     lowest = take(arrays, "grid.lowest", np.float64, 1)
     origin = take(arrays, "grid.origin", np.float64, 1)
     shift = take(arrays, "grid.shift", np.uint64, 2)
-    require(
-        anchor.size == lowest.size == origin.size == d and shift.shape == (BLOCKS, d),
-        "the arrays of the grid have different numbers of columns",
-    )
+    fits = anchor.size == lowest.size == origin.size == d and shift.shape == (BLOCKS, d)
+    require(fits, "the arrays of the grid have different numbers of columns")
     finite = np.isfinite(lowest).all() and np.isfinite(origin).all()
     require(finite, "the position of the grid is not finite")
     return Grid(origin, scale, shift, root_exponent, anchor, lowest)
