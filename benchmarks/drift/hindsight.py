@@ -167,8 +167,7 @@ def main() -> None:
         return [what, option, f"{moved / warm:.2f}", f"{cost / (len(panels) * len(KS)):.3f}"]
 
     lines = []
-    guard = {"tolerance": TOLERANCE}
-    for options in ({"price": 0.25}, {"price": 0.4}, {"price": 0.5}, {"price": 0.5, **guard}):
+    for options in ({"price": 0.25}, {"price": 0.4}, {"price": 0.5}, {"tolerance": TOLERANCE}):
         runs = [run_states(Follow(options), releases) for releases in panels]
         told = ", ".join(f"{name} {value:g}" for name, value in options.items())
         lines.append(line("follow", told, lambda i, k, r=runs: [one.names[k] for one in r[i]]))

@@ -31,7 +31,6 @@ HOLDFAST = "means"
 REFERENCE, WARM = "means", "kmeans_warm"
 """Costs are divided by the first one's, movement by the second one's."""
 FOLLOW, GUARDED, BUDGETED = "follow", "follow_tolerance", "follow_budget"
-STICKY = "follow_0.5_tolerance"
 PRICED = ("follow_0.1", FOLLOW, "follow_0.5")
 BUDGET, TOLERANCE = 0.01, 0.05
 RANDOM_STATE = 0
@@ -258,6 +257,5 @@ METHODS = (
     _follow("follow_0.5", "price 0.5", "o", price=0.5),
     _follow(BUDGETED, "budget 1%", "v", budget=BUDGET),
     _follow(GUARDED, "tolerance 5%", "s", tolerance=TOLERANCE),
-    _follow(STICKY, "price 0.5, tolerance 5%", "D", price=0.5, tolerance=TOLERANCE),
 )
 """All methods; those that follow last."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from estimates import Figure, divide, markdown_table
-from methods import BUDGETED, FOLLOW, GUARDED, METHODS, STICKY, WARM
+from methods import BUDGETED, FOLLOW, GUARDED, METHODS, WARM
 from planted import CHANGES, JITTER, JUDGED_K, NOISE
 from series import KS, NOISY, SLOW, SYNTHETIC, WINDOWS, Series
 from summary import (
@@ -31,11 +31,11 @@ def judge(table: Table) -> str:
     if windows:
         lines += _judge_windows(table, windows)
     for title, series, limit in (("slow", slow, 0.25), ("noisy", noisy, 0.85)):
-        for name in (GUARDED, STICKY) if series else ():
-            what = f"{title} panels, {_TITLES[name]}"
-            ratio = _relative(table, series, name, MOVED)
+        if series:
+            what = f"{title} panels, {_TITLES[GUARDED]}"
+            ratio = _relative(table, series, GUARDED, MOVED)
             lines.append(_line(f"{what}: moved / warm k-means'", ratio, limit))
-            lines.append(_line(f"{what}: cost", table.average(series, name, COST), 1.02))
+            lines.append(_line(f"{what}: cost", table.average(series, GUARDED, COST), 1.02))
     lines += _judge_promises(table)
     if synthetic:
         lines += _judge_synthetic(table, synthetic)
@@ -65,18 +65,15 @@ def _judge_windows(table: Table, windows: Sequence[Series]) -> list[list[str]]:
 
 def _judge_promises(table: Table) -> list[list[str]]:
     budget = table.average(table.list_series(BUDGETED), BUDGETED, BUDGET_KEPT, KS[:1])
-    guards = [
-        (
-            f"{_TITLES[name]}: tolerance kept",
-            table.average(table.list_series(name), name, GUARD_KEPT, KS[:1]),
-        )
-        for name in (GUARDED, STICKY)
-    ]
+    guard = table.average(table.list_series(GUARDED), GUARDED, GUARD_KEPT, KS[:1])
     again = [table.extreme(table.list_series(m.name), m.name, SAME) for m in METHODS if m.follows]
     same = max(value for value in again if math.isfinite(value))
     lines = [
         _line(f"{what}, in % of the releases", Figure(100.0 * figure.value), 100.0, least=True)
-        for what, figure in (("budget of 1% kept", budget), *guards)
+        for what, figure in (
+            ("budget of 1% kept", budget),
+            (f"{_TITLES[GUARDED]}: tolerance kept", guard),
+        )
     ]
     return [*lines, _line("the same rows again: moved, at most, in %", Figure(100.0 * same), 0.0)]
 

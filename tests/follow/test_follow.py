@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast import HierarchicalKMedian
+from holdfast.follow import engine
 from holdfast.follow.engine import LADDER
 
 LEVELS = (2, 4, 8)
@@ -313,6 +314,85 @@ def test_the_tolerance_moves_no_more_than_it_must():
         assert (report.cost <= report.fresh_cost * 1.0200001).all()
         parts += (report.price / 4.0).tolist()
     assert any(0.0 < part < 1.0 and part not in LADDER for part in parts)
+
+
+def leaves_enough(cost, fresh, tolerance):
+    """Whether costs of levels keep the tolerance, and use 0.4 of it in the mean."""
+    ratio = cost / fresh
+    return ratio.max() <= 1 + tolerance and ratio.mean() <= 1 + 0.4 * tolerance
+
+
+def wander(seed, count=6, n=120):
+    """Rows without groups, all of which change from week to week."""
+    rng, weeks = np.random.default_rng(seed), [blobs(seed, n, groups=60)]
+    for _ in range(count - 1):
+        weeks.append(weeks[-1] + rng.integers(-64, 65, size=weeks[-1].shape) / 64.0)
+    return weeks
+
+
+@pytest.mark.parametrize("seed", [3, 8, 11])
+def test_a_tolerance_moves_as_few_rows_as_it_allows(seed):
+    weeks, ids = wander(seed, 8), np.arange(120)
+    tolerance, seen = 0.03, set()
+    model = fit(weeks[0], ids).polish(LEVELS)
+    for rows in weeks[1:]:
+        plain = model.follow(rows, ids=ids, levels=LEVELS, price=0.1)
+        model = model.follow(rows, ids=ids, levels=LEVELS, price=0.1, tolerance=tolerance)
+        report = model.follow_
+        assert (report.cost <= report.fresh_cost * (1 + tolerance + 1e-8)).all()
+        if leaves_enough(report.cost_of_staying, report.fresh_cost, tolerance):
+            assert model.moves_.size == 0
+            seen.add("stayed")
+        elif leaves_enough(plain.follow_.cost, report.fresh_cost, tolerance):
+            assert leaves_enough(report.cost, report.fresh_cost, tolerance)
+            assert 0 < report.moved.sum() <= plain.follow_.moved.sum()
+            assert ((report.price >= 0.1) & (report.price <= 1.0)).all()
+            seen.add("fewer" if report.moved.sum() < plain.follow_.moved.sum() else "as many")
+    assert "fewer" in seen
+
+
+def test_nothing_moves_and_no_budget_binds_where_the_tolerance_asks_for_no_move():
+    rows, ids = blobs(3), np.arange(240)
+    model = fit(rows, ids).polish(LEVELS)
+    today = rows.copy()
+    today[:3] = rows[[np.argmax(rows.sum(axis=1))]]  # far away from their clusters
+    assert model.follow(today, ids=ids).moves_.size > 0
+    assert model.follow(today, ids=ids, budget=0.0).follow_.budget_binds
+    for budget in (None, 0.0):
+        after = model.follow(today, ids=ids, budget=budget, tolerance=9.0)
+        assert after.moves_.size == 0
+        assert not after.follow_.budget_binds
+
+
+@pytest.mark.parametrize("seed", [10, 12, 15])
+def test_a_new_fit_is_the_last_resort(monkeypatch, seed):
+    """Where no price at a level suffices, lower prices at all levels move fewer rows than a new fit."""
+    weeks, ids = wander(seed), np.arange(120)
+
+    def follow_all():
+        model, moved, fitted = fit(weeks[0], ids).polish(LEVELS), 0.0, False
+        for rows in weeks[1:]:
+            model = model.follow(rows, ids=ids, levels=LEVELS, price=1.0, tolerance=0.02)
+            report = model.follow_
+            assert (report.cost <= report.fresh_cost * 1.0200001).all()
+            moved += report.moved.sum()
+            fitted |= np.array_equal(report.cost, report.fresh_cost)
+        return fitted, moved
+
+    fitted, few = follow_all()
+    monkeypatch.setattr(engine, "LAST", ())
+    without, many = follow_all()
+    assert (fitted, without) == (False, True)
+    assert few < 0.5 * many
+
+
+def test_new_clusters_get_the_next_numbers():
+    rows = blobs(8)
+    model = HierarchicalKMedian(4).fit(rows, ids=np.arange(240))
+    assert model.hierarchy_.n_centers > 4
+    stay = np.flatnonzero(model.hierarchy_.cut(4) != 1)
+    after = model.follow(rows[stay], ids=stay)
+    assert sorted(after.hierarchy_.names(4)) == [0, 2, 3, 4]
 
 
 def test_staleness_compares_with_a_new_fit():

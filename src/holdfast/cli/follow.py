@@ -60,7 +60,7 @@ class FollowOptions:
     )
     tolerance: str | None = option(
         "--tolerance F%",
-        "Move more where the cost exceeds that of a new fit by more than this fraction.",
+        "Keep the cost within this fraction of that of a new fit, and move as few rows as that allows.",
     )
     dry_run: bool = option("--dry-run", "Only show what would move; write nothing.", False)
 

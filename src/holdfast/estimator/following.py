@@ -104,9 +104,11 @@ class FollowedModel:
         budget : float, default=None
             The largest fraction of the remaining weight that may change cluster, at every level.
         tolerance : float, default=None
-            The fraction by which the cost of a level may exceed that of a new fit. If it does, the
-            price of that level is lowered, and if no price suffices, the new fit is used. The
-            budget has priority. This needs a new fit, which takes time.
+            The fraction by which the cost of a level may exceed that of a new fit. Within it, as
+            few rows as possible move: the price is raised, up to 1, while the mean cost over levels
+            exceeds that of a new fit by at most 0.4 of this fraction. If a level exceeds it, the price
+            is lowered, and if no price suffices, the new fit is used. The budget has priority. This
+            needs a new fit and several trials, which take time.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative. Moved fractions and the budget count weight.
         dry_run : bool, default=False

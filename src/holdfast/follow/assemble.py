@@ -83,19 +83,14 @@ def build_unchanged(
         label[absent] = hierarchy.locator.finest(rows[absent])
     for array in (label, center):
         array.flags.writeable = False
-    naming = _naming_of(before, hierarchy)
+    names = tuple(hierarchy.names(k) for k in before.sizes)
+    naming = Naming(before.sizes, names, next_name_of(hierarchy, before))
     return replace(hierarchy, center_indices=center, finest=label, naming=naming)
 
 
-def _naming_of(levels: Levels, hierarchy: Hierarchy) -> Naming:
-    """Collect the names of the levels that are followed now."""
-    names = tuple(hierarchy.names(k) for k in levels.sizes)
-    return Naming(levels.sizes, names, next_name_of(hierarchy))
-
-
-def next_name_of(hierarchy: Hierarchy) -> int:
-    """Return the first name that no cluster has had; labels are the names of a fit."""
-    return hierarchy.n_centers if hierarchy.naming is None else hierarchy.naming.next_name
+def next_name_of(hierarchy: Hierarchy, levels: Levels) -> int:
+    """Return the first name that no cluster of a followed level has had; labels are names of a fit."""
+    return levels.sizes[-1] if hierarchy.naming is None else hierarchy.naming.next_name
 
 
 def _build_followed(

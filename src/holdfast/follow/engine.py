@@ -1,12 +1,13 @@
 """The whole flow: match -> units -> start -> *Rows* and *Structure* -> hierarchy, moves, events.
 
-*Guard*: no level costs more than the tolerance over a new fit, unless the budget forbids it.
+*Guard*: no level costs more than the tolerance over a new fit, unless the budget forbids it. Within the
+tolerance, as few rows as possible move.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -31,27 +32,21 @@ from holdfast.follow.match import (
 )
 from holdfast.follow.report import FollowReport, list_events, list_moves, match_fresh, priceless
 from holdfast.follow.start import latent_gains, place_rows, start_from
-from holdfast.follow.state import (
-    Floats,
-    Levels,
-    Numbers,
-    Problem,
-    Solution,
-    levels_of,
-    solve_as,
-)
+from holdfast.follow.state import Floats, Levels, Numbers, Problem, Solution, levels_of, solve_as
 from holdfast.follow.structure import improve_structure, retire_names, settle_rows
 from holdfast.hierarchy import Hierarchy
 from holdfast.rows.ids import DepartedRows
 
 Rows = Floats  # or 32-bit ones: means read them as they are
 
+USED = 0.4
+"""The part of the tolerance that is used to hold rows; the rest is left for later releases."""
 
-LADDER = (0.7, 0.5, 0.3, 0.15, 0.0)
-"""Parts of the price at the levels that cost too much, until they do not."""
+HIGHEST, HALVINGS = 1.0, 5
+"""The price is raised at most to this, and the range up to it is halved so often."""
 
-HALVINGS = 3
-"""How often the step of the ladder that keeps the tolerance is halved."""
+LADDER, LAST, LADDER_HALVINGS = (0.7, 0.5, 0.3, 0.15, 0.0), (0.5, 0.0), 3
+"""Parts of the price where a level costs too much, then at all levels; how often the step is halved."""
 
 _ROUNDING = 1e-9
 
@@ -94,15 +89,8 @@ def follow_rows(
     """
     before = levels_of(yesterday.hierarchy, options.levels)
     known = list_known(yesterday, before.sizes[-1])
-    today, least = match_rows(
-        yesterday,
-        before,
-        known,
-        rows,
-        weight,
-        ids,
-        partial(_waiting, yesterday, known, before, options.price),
-    )
+    waiting = partial(_waiting, yesterday, known, before, options.price)
+    today, least = match_rows(yesterday, before, known, rows, weight, ids, waiting)
     if options.polish:
         units = replace(today.units, inertia=np.zeros_like(today.units.inertia))
         today, least = replace(today, units=units, is_same=False), 0.0
@@ -117,8 +105,7 @@ def follow_rows(
     )
     problem = replace(problem, least=least)
     outcome = _decide(today, before, problem, start, options, fit)
-    finish = _Finish(yesterday, today, before, problem, rows)
-    return finish.describe(start, outcome, options)
+    return _describe(yesterday, today, before, problem, rows, start, outcome, options.budget)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +115,7 @@ class _Outcome:
     found: Solution
     price: Floats
     fresh_cost: Floats
-    exceeded: bool
+    exceeded: bool = False
     unlimited: Solution | None = None  # what would come next without the budget; none: nothing
     parent: Numbers | None = None  # of the labels of a new fit, if that was taken
 
@@ -142,30 +129,133 @@ def _decide(
     fit: Callable[[], Hierarchy],
 ) -> _Outcome:
     """Let J fall, keep the tolerance, and see whether the budget binds."""
-    found, price, exceeded, parent = start, problem.price, False, None
-    unknown = np.full(len(before.sizes), np.nan)
-    if today.units.n_surviving == 0:
+    idle, nobody = today.is_same, today.units.n_surviving == 0
+    if options.tolerance is None and not nobody:
+        found = start if today.is_same else _follow_at(problem, start, problem.price)
+        outcome = _Outcome(found, problem.price, np.full(len(before.sizes), np.nan))
+    else:
         fitted = fit()
         fresh = match_fresh(problem, before, fitted, today.first_row)
-        return _Outcome(fresh, price, fresh.cost, False, parent=fitted.parent)
-    if not today.is_same:
-        found = improve_structure(problem, settle_rows(problem, start))
-        found = retire_names(problem, found)
-    fresh_cost = unknown
-    if options.tolerance is not None:
-        fitted = fit()
-        fresh = match_fresh(problem, before, fitted, today.first_row)
-        fresh_cost = fresh.cost
-        found, price = _keep_tolerance(problem, found, fresh, options.tolerance)
-        exceeded = bool((found.cost > _most_allowed(fresh, options.tolerance)).any())
+        if nobody:
+            return _Outcome(fresh, problem.price, fresh.cost, parent=fitted.parent)
+        assert options.tolerance is not None
+        allowed = _Allowed(fresh, options.tolerance)
+        found, price = _use_tolerance(problem, start, allowed, today.is_same)
         parent = fitted.parent if found is fresh else None
-    if problem.limit is None or today.is_same:
-        return _Outcome(found, price, fresh_cost, exceeded, None, parent)
-    free = replace(problem, limit=None, price=price)
+        outcome = _Outcome(found, price, fresh.cost, not allowed.kept(found), None, parent)
+        idle = idle or allowed.spared(found)
+    if problem.limit is None or idle:
+        return outcome
+    free = replace(problem, limit=None, price=outcome.price)
     now = solve_as(free, found.levels, found.leaf)
     after = improve_structure(free, settle_rows(free, now))
-    unlimited = after if after.value < now.value else None
-    return _Outcome(found, price, fresh_cost, exceeded, unlimited, parent)
+    return replace(outcome, unlimited=after if after.value < now.value else None)
+
+
+def _follow_at(problem: Problem, start: Solution, price: Floats) -> Solution:
+    """Let J fall at a price."""
+    return retire_names(problem, _settle(problem, start, price))
+
+
+def _settle(
+    problem: Problem, found: Solution, price: Floats, enough: Floats | None = None
+) -> Solution:
+    """Let J fall at a price, but change structure only until all levels cost little enough."""
+    priced = replace(problem, price=price)
+    settled = settle_rows(priced, solve_as(priced, found.levels, found.leaf))
+    return improve_structure(priced, settled, enough)
+
+
+@dataclass(frozen=True, eq=False)
+class _Allowed:
+    """What a tolerance allows, relative to a new fit."""
+
+    fresh: Solution
+    tolerance: float
+
+    @cached_property
+    def most(self) -> Floats:
+        """The highest cost of each level."""
+        most: Floats = self.fresh.cost * (1.0 + self.tolerance + _ROUNDING)
+        return most
+
+    def kept(self, found: Solution) -> bool:
+        """Whether no level costs more than the tolerance allows."""
+        return bool((found.cost <= self.most).all())
+
+    def spared(self, found: Solution) -> bool:
+        """Whether it is kept, and enough of it left for later releases, in the mean over levels."""
+        pairs = zip(found.cost.tolist(), self.fresh.cost.tolist(), strict=True)
+        ratios = [cost / fresh for cost, fresh in pairs if fresh > 0.0]
+        return self.kept(found) and sum(ratios) <= len(ratios) * (1.0 + USED * self.tolerance)
+
+
+def _use_tolerance(
+    problem: Problem, start: Solution, allowed: _Allowed, is_same: bool
+) -> tuple[Solution, Floats]:
+    """Move as few rows as the tolerance allows; the price of each level in the end."""
+    price, highest = problem.price, np.maximum(problem.price, HIGHEST)
+    if allowed.spared(start):
+        return retire_names(problem, start), highest
+    found = start if is_same else _follow_at(problem, start, price)
+    if not allowed.kept(found):
+        return _lower_price(problem, found, allowed)
+    if not allowed.spared(found):
+        return found, price
+    follow = partial(_follow_at, problem, start)
+    return _search((found, price), highest, follow, allowed.spared, HALVINGS)
+
+
+def _lower_price(problem: Problem, found: Solution, allowed: _Allowed) -> tuple[Solution, Floats]:
+    """Lower the price, with changes of structure or without: what moves least; at last the new fit."""
+    tried = [_descend(problem, found, allowed, most) for most in (allowed.most, np.array(np.inf))]
+    kept = [each for each in tried if allowed.kept(each[0])]
+    if kept:
+        return min(kept, key=lambda each: int(each[0].moved.sum()))
+    if problem.limit is None or (allowed.fresh.moved <= problem.limit).all():
+        return allowed.fresh, np.zeros_like(problem.price)
+    return tried[0]
+
+
+def _descend(
+    problem: Problem, found: Solution, allowed: _Allowed, enough: Floats
+) -> tuple[Solution, Floats]:
+    """Lower the price where a level costs too much, then at all levels, until the tolerance is kept."""
+    price, stage = problem.price, problem
+    for rung, part in enumerate((*LADDER, *LAST)):
+        over = found.cost > allowed.most
+        if rung >= len(LADDER):  # what was no reason yesterday is one now
+            units = replace(problem.units, inertia=np.zeros_like(problem.units.inertia))
+            stage, over = replace(problem, units=units, least=0.0), np.ones_like(over)
+        lower = np.where(over, np.minimum(price, problem.price * part), price)
+        tried = _settle(stage, found, lower, enough)
+        if allowed.kept(tried):
+            settle = partial(_settle, stage, found, enough=enough)
+            return _search((tried, lower), price, settle, allowed.kept, LADDER_HALVINGS)
+        found, price = tried, lower
+    return found, price
+
+
+def _search(
+    known: tuple[Solution, Floats],
+    high: Floats,
+    follow: Callable[[Floats], Solution],
+    suits: Callable[[Solution], bool],
+    times: int,
+) -> tuple[Solution, Floats]:
+    """Look between a price that suits and a higher one; of what suits, take what moves least."""
+    found, price = known
+    low = price
+    for _ in range(times):
+        middle = 0.5 * (low + high)
+        tried = follow(middle)
+        if not suits(tried):
+            high = middle
+            continue
+        low = middle
+        if int(tried.moved.sum()) < int(found.moved.sum()):
+            found, price = tried, middle
+    return found, price
 
 
 def name_fitted(
@@ -175,90 +265,20 @@ def name_fitted(
     ids: NDArray[Any] | None,
     fitted: Hierarchy,
 ) -> tuple[Hierarchy, DepartedRows | None]:
-    """Give a fit the names of the clusters before it, and end it at the largest level.
-
-    Returns
-    -------
-    hierarchy : Hierarchy
-    left : DepartedRows or None
-        Who left.
-    """
+    """Give a fit the names of the clusters before it, end it at the largest level, and tell who left."""
     assert yesterday.hierarchy.naming is not None
-    known = [k for k in yesterday.hierarchy.naming.levels if k <= fitted.n_centers]
-    before = levels_of(yesterday.hierarchy, tuple(known or [fitted.n_centers]))
+    levels = [k for k in yesterday.hierarchy.naming.levels if k <= fitted.n_centers]
+    before = levels_of(yesterday.hierarchy, tuple(levels or [fitted.n_centers]))
+    known = list_known(yesterday, before.sizes[-1])
     today, _ = match_rows(
-        *(yesterday, before, list_known(yesterday, before.sizes[-1]), rows, weight, ids),
-        lambda asked: (np.zeros(asked.size), 0.0),
+        *(yesterday, before, known, rows, weight, ids), lambda asked: (np.zeros(asked.size), 0.0)
     )
     problem = priceless(today.units, before, yesterday.seed)
-    named = retire_names(problem, match_fresh(problem, before, fitted, today.first_row))
-    levels, next_name = give_names(named.levels, next_name_of(yesterday.hierarchy))
-    naming = names_by_label(levels, levels.path, next_name)
+    matched = retire_names(problem, match_fresh(problem, before, fitted, today.first_row))
+    named, next_name = give_names(matched.levels, next_name_of(yesterday.hierarchy, before))
+    naming = names_by_label(named, named.path, next_name)
     hierarchy = replace(fitted.first(before.sizes[-1]), naming=naming)
     return hierarchy, who_left(yesterday, today, before)
-
-
-def _keep_tolerance(
-    problem: Problem, found: Solution, fresh: Solution, tolerance: float
-) -> tuple[Solution, Floats]:
-    """Lower the price where a level costs too much; at last take the new fit.
-
-    Returns
-    -------
-    found : Solution
-    price : ndarray of shape (n_levels,)
-        The price of each level in the end.
-    """
-    most = _most_allowed(fresh, tolerance)
-    price = problem.price
-    for part in LADDER:
-        over = found.cost > most
-        if not over.any():
-            return found, price
-        lower = np.where(over, problem.price * part, price)
-        tried = _settle(problem, found, lower, most)
-        if (tried.cost <= most).all():
-            return _raise_price(problem, (found, price), (tried, lower), most)
-        found, price = tried, lower
-    within = problem.limit is None or (fresh.moved <= problem.limit).all()
-    if (found.cost > most).any() and within:
-        return fresh, np.zeros_like(price)
-    return found, price
-
-
-def _settle(problem: Problem, found: Solution, price: Floats, most: Floats) -> Solution:
-    """Let J fall at another price, but change structure no more than the tolerance asks for."""
-    cheaper = replace(problem, price=price)
-    start = solve_as(cheaper, found.levels, found.leaf)
-    return improve_structure(cheaper, settle_rows(cheaper, start), most)
-
-
-def _raise_price(
-    problem: Problem, above: tuple[Solution, Floats], below: tuple[Solution, Floats], most: Floats
-) -> tuple[Solution, Floats]:
-    """Look between a price that is too high and one that is not.
-
-    Of the solutions that keep the tolerance, take the one that moves least.
-    """
-    found, high = above
-    best, low = below
-    kept, price = best, low
-    for _ in range(HALVINGS):
-        middle = 0.5 * (high + low)
-        tried = _settle(problem, found, middle, most)
-        if (tried.cost > most).any():
-            found, high = tried, middle
-            continue
-        low = middle
-        if int(tried.moved.sum()) < int(kept.moved.sum()):
-            kept, price = tried, middle
-    return kept, price
-
-
-def _most_allowed(fresh: Solution, tolerance: float) -> Floats:
-    """Cost of each level that is within the tolerance."""
-    allowed: Floats = fresh.cost * (1.0 + tolerance + _ROUNDING)
-    return allowed
 
 
 def _waiting(
@@ -274,81 +294,56 @@ def _waiting(
 
 
 def _center_points(yesterday: Yesterday, k: int, table: Table) -> Floats:
-    rows = yesterday.rows[yesterday.hierarchy.center_indices[:k]]
-    rows = np.asarray(rows, dtype=np.float64)
+    rows = np.asarray(yesterday.rows[yesterday.hierarchy.center_indices[:k]], dtype=np.float64)
     if yesterday.spherical:
         rows = np.asarray(key_rows(rows, None, True, 0).rows, dtype=np.float64)
-    points: Floats = np.asarray(rows, dtype=np.float64) * np.float64(table.factor)
+    points: Floats = rows * np.float64(table.factor)
     return points
 
 
-@dataclass(frozen=True, eq=False)
-class _Finish:
-    """Turns a solution into a hierarchy and lists of what happened."""
-
-    yesterday: Yesterday
-    today: Today
-    before: Levels
-    problem: Problem
-    rows: Rows
-
-    def describe(self, start: Solution, outcome: _Outcome, options: Options) -> Followed:
-        """Name the clusters, build the hierarchy, and list what happened."""
-        today, before = self.today, self.before
-        named, next_name = give_names(outcome.found.levels, next_name_of(self.yesterday.hierarchy))
-        found = replace(outcome.found, levels=named)
-        if found.moved.any() or not today.is_same:
-            given = (self.yesterday, today, before, self.problem, self.rows)
-            build = partial(build_changed, *given, found, next_name, outcome.parent)
-        else:
-            build = partial(build_unchanged, self.yesterday, today, before, start, self.rows)
-        moves = self.moves((before, today.units.origin), found)
-        following = moves[:0]
-        if outcome.unlimited is not None:
-            later = replace(
-                outcome.unlimited, levels=give_names(outcome.unlimited.levels, next_name)[0]
-            )
-            following = self.moves((found.levels, found.leaf), later)
-        scale = math.ldexp(today.table.weight_unit, -today.table.exponent)
-        surviving = today.match.surviving > 0
-        report = FollowReport(
-            levels=named.sizes,
-            moved=found.moved / max(today.units.n_surviving, 1),
-            cost=found.cost * scale,
-            cost_of_staying=start.cost * scale,
-            fresh_cost=outcome.fresh_cost * scale,
-            price=outcome.price,
-            budget=options.budget,
-            budget_binds=outcome.unlimited is not None or outcome.exceeded,
-            tolerance_exceeded=outcome.exceeded,
-            next_moves=following,
-            n_survivors=int(np.count_nonzero(surviving)),
-            n_new=int(np.count_nonzero(~surviving)),
-            n_left=int(today.match.left.size),
-        )
-        left = who_left(self.yesterday, today, before)
-        # What a fit left undone is no reason to change structure, until structure changes anyway.
-        same = np.array_equal(before.path, named.path) and np.array_equal(before.names, named.names)
-        least = self.problem.least if same else 0.0
-        return Followed(build, moves, self.events(found), report, left, least)
-
-    def moves(self, was: tuple[Levels, Numbers], found: Solution) -> NDArray[Any]:
-        """List who moves from one assignment to another."""
-        today = self.today
-        return list_moves(
-            *(today.ids, today.numbers, today.units, today.of_row, today.match, was),
-            *((found.levels, found.leaf), found.points, math.ldexp(1.0, -today.table.exponent)),
-        )
-
-    def events(self, found: Solution) -> NDArray[Any]:
-        """Tell what became of each cluster."""
-        before, unit = self.before, self.today.table.weight_unit
-        leaf = self.yesterday.hierarchy.cut(before.sizes[-1])
-        known = np.bincount(leaf, weights=self.yesterday.weight, minlength=before.sizes[-1]) * 1.0
-        sizes = [
-            np.bincount(before.path[:, level] - before.offsets[level], known).astype(np.float64)
-            for level in range(len(before.sizes))
-        ]
-        flow = self.problem.flow(found.leaf, before.sizes[-1], self.today.units.counted)
-        after = np.asarray(found.weights * unit, dtype=np.float64)
-        return list_events(sizes, before, found.levels, flow, after, unit)
+def _describe(
+    yesterday: Yesterday,
+    today: Today,
+    before: Levels,
+    problem: Problem,
+    rows: Rows,
+    start: Solution,
+    outcome: _Outcome,
+    budget: float | None,
+) -> Followed:
+    """Name the clusters, say how to build the hierarchy, and list what happened."""
+    named, next_name = give_names(outcome.found.levels, next_name_of(yesterday.hierarchy, before))
+    found = replace(outcome.found, levels=named)
+    if found.moved.any() or not today.is_same:
+        given = (yesterday, today, before, problem, rows)
+        build = partial(build_changed, *given, found, next_name, outcome.parent)
+    else:
+        build = partial(build_unchanged, yesterday, today, before, start, rows)
+    moves = list_moves(today, before, today.units.origin, found)
+    following = moves[:0]
+    if outcome.unlimited is not None:
+        later = give_names(outcome.unlimited.levels, next_name)[0]
+        later_found = replace(outcome.unlimited, levels=later)
+        following = list_moves(today, found.levels, found.leaf, later_found)
+    scale = math.ldexp(today.table.weight_unit, -today.table.exponent)
+    surviving = today.match.surviving > 0
+    report = FollowReport(
+        levels=named.sizes,
+        moved=found.moved / max(today.units.n_surviving, 1),
+        cost=found.cost * scale,
+        cost_of_staying=start.cost * scale,
+        fresh_cost=outcome.fresh_cost * scale,
+        price=outcome.price,
+        budget=budget,
+        budget_binds=outcome.unlimited is not None or outcome.exceeded,
+        tolerance_exceeded=outcome.exceeded,
+        next_moves=following,
+        n_survivors=int(np.count_nonzero(surviving)),
+        n_new=int(np.count_nonzero(~surviving)),
+        n_left=int(today.match.left.size),
+    )
+    # What a fit left undone is no reason to change structure, until structure changes anyway.
+    same = np.array_equal(before.path, named.path) and np.array_equal(before.names, named.names)
+    left = who_left(yesterday, today, before)
+    events = list_events(yesterday, today, before, problem, found)
+    return Followed(build, moves, events, report, left, problem.least if same else 0.0)

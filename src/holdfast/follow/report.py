@@ -1,5 +1,6 @@
 """What following did: who moved where and why, what became of each cluster, how far a new fit is."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from holdfast.follow.match import Match, Yesterday, group_staying, key_rows
+from holdfast.follow.match import Today, Yesterday, group_staying, key_rows
 from holdfast.follow.state import (
     NEW,
     Floats,
@@ -28,6 +29,12 @@ REASONS = ("values changed", "new parent", "split", "merge", "boundary moved")
 
 EVENTS = ("kept", "grown", "shrunk", "split", "merged", "new", "ended")
 """What can become of a cluster."""
+
+EVENT_DTYPE = np.dtype(
+    [("level", np.int32), ("name", np.int64), ("event", "U8"), ("other", np.int64),
+     ("size_before", np.float64), ("size_after", np.float64)]
+)  # fmt: skip
+_MOVE = [("level", "<i4"), ("from", "<i8"), ("to", "<i8"), ("reason", "<U14"), ("gain", "<f8")]
 
 _NOTABLE = 0.1  # of its size, from which a cluster has grown or shrunk
 
@@ -49,7 +56,7 @@ class FollowReport:
     fresh_cost : ndarray of dtype float64
         The cost of a new fit; NaN if none was made.
     price : ndarray of dtype float64
-        The price that was used, lower than asked for where the tolerance needed that.
+        The price that was used: other than asked for if there is a tolerance.
     budget : float or None
     budget_binds : bool
         Whether more rows would have moved without the budget.
@@ -171,103 +178,63 @@ def priceless(units: Units, levels: Levels, seed: int) -> Problem:
     return Problem(units, levels.names[levels.path], np.ones(count), nothing, None, seed, nothing)
 
 
-def list_moves(
-    ids: NDArray[Any] | None,
-    rows: Ints,
-    units: Units,
-    of_row: Numbers,
-    match: Match,
-    before: tuple[Levels, Numbers],
-    after: tuple[Levels, Numbers],
-    points: Floats,
-    factor: float,
-) -> NDArray[Any]:
-    """List the surviving rows whose cluster has another name, level by level.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n,), dtype int64
-        Numbers of the rows that `of_row` and `match` describe.
-    before, after : tuple of Levels and ndarray of shape (n_units,), dtype int32
-        Levels with names, and the leaf of each unit or -1.
-    points : ndarray of shape (n_clusters, n_features)
-        Means of the clusters after.
-    factor : float
-        Turns distances into the units of the rows.
-    """
-    names = rows if ids is None else ids
-    found = []
-    old, new = before[0], after[0]
+def list_moves(today: Today, old: Levels, leaf: Numbers, found: Solution) -> NDArray[Any]:
+    """List the surviving rows that had another name in the leaves of units before (-1: new), level by level."""
+    names = today.numbers if today.ids is None else today.ids
+    new, after, units, match = found.levels, found.leaf, today.units, today.match
+    factor, parts = math.ldexp(1.0, -today.table.exponent), []
     # Who stays in a leaf whose clusters keep their names has not moved at any level.
-    renamed = (old.names[old.path] != new.names[new.path]).any(axis=1)
-    away = (before[1] >= 0) & ((before[1] != after[1]) | renamed[after[1]])
-    looked_at = np.flatnonzero(away[of_row] & (match.surviving > 0))
+    was, now = old.names[old.path], new.names[new.path]
+    away = (leaf >= 0) & ((leaf != after) | (was != now).any(axis=1)[after])
+    looked_at = np.flatnonzero(away[today.of_row] & (match.surviving > 0))
     for level, k in enumerate(new.sizes):
-        u = of_row[looked_at]
-        was = old.names[old.path[before[1][u], level]]
-        now = new.names[new.path[after[1][u], level]]
-        moved, u = looked_at[was != now], u[was != now]
-        was, now = was[was != now], now[was != now]
+        u = today.of_row[looked_at]
+        moves = was[leaf[u], level] != now[after[u], level]
+        moved, u = looked_at[moves], u[moves]
+        part = np.empty(moved.size, dtype=[("id", names.dtype), *_MOVE])
+        part["id"], part["level"] = names[moved], k
+        part["from"], part["to"] = was[leaf[u], level], now[after[u], level]
         level_names = new.names[new.offsets[level] : new.offsets[level + 1]]
         order = np.argsort(level_names, kind="stable")
-        at = np.minimum(np.searchsorted(level_names[order], was), k - 1)
+        at = np.minimum(np.searchsorted(level_names[order], part["from"]), k - 1)
         origin = new.offsets[level] + order[at]
-        alive = new.names[origin] == was
-        to = new.path[after[1][u], level]
-        started = ~np.isin(now, old.names[old.offsets[level] : old.offsets[level + 1]])
-        last = len(new.sizes) - 1
-        same_leaf = (
-            new.names[new.path[after[1][u], last]] == old.names[old.path[before[1][u], last]]
-        )
-        reason = np.select(
+        alive = new.names[origin] == part["from"]
+        started = ~np.isin(part["to"], old.names[old.offsets[level] : old.offsets[level + 1]])
+        same_leaf = now[after[u], -1] == was[leaf[u], -1]
+        part["reason"] = np.select(
             [match.changed[moved], same_leaf, started, ~alive], REASONS[:4], REASONS[4]
         )
-        gain = _distances(units, u, points[origin]) - _distances(units, u, points[to])
-        part = np.empty(moved.size, dtype=_move_dtype(names))
-        part["id"], part["level"], part["from"], part["to"] = names[moved], k, was, now
-        part["reason"], part["gain"] = reason, np.where(alive, gain * factor, np.nan)
-        found.append(part)
-    return np.concatenate(found)
+        gain = _distances(units, u, found.points[origin])
+        gain -= _distances(units, u, found.points[new.path[after[u], level]])
+        part["gain"] = np.where(alive, gain * factor, np.nan)
+        parts.append(part)
+    return np.concatenate(parts)
 
 
 def list_events(
-    sizes_before: list[Floats],
-    before: Levels,
-    after: Levels,
-    flow: Ints,
-    sizes_after: Floats,
-    unit: float,
+    yesterday: Yesterday, today: Today, before: Levels, problem: Problem, found: Solution
 ) -> NDArray[Any]:
-    """Tell what became of each cluster, level by level: yesterday's in their order, then new ones.
-
-    Parameters
-    ----------
-    sizes_before : list of ndarray of dtype float64
-        Weight of yesterday's clusters, level by level.
-    flow : ndarray of shape (n_leaves yesterday, n_leaves), dtype int64
-        Surviving weight.
-    sizes_after : ndarray of shape (n_clusters,), dtype float64
-    """
-    events = []
+    """Tell what became of each cluster, level by level: yesterday's in their order, then new ones."""
+    events, after, unit = [], found.levels, today.table.weight_unit
+    leaf = yesterday.hierarchy.cut(before.sizes[-1])
+    known = np.bincount(leaf, weights=yesterday.weight, minlength=before.sizes[-1]) * 1.0
+    flow = problem.flow(found.leaf, before.sizes[-1], today.units.counted)
     for level, k in enumerate(after.sizes):
-        old = before.names[before.offsets[level] : before.offsets[level + 1]]
-        new = after.names[after.offsets[level] : after.offsets[level + 1]]
-        table = np.zeros((old.size, new.size))
-        rows, columns = (
-            before.path[:, level] - before.offsets[level],
-            after.path[:, level] - after.offsets[level],
-        )
-        for y in range(flow.shape[0]):
-            np.add.at(table[rows[y]], columns, flow[y] * unit)
-        size_after = sizes_after[after.offsets[level] : after.offsets[level + 1]]
-        sizes, place = sizes_before[level], {name: j for j, name in enumerate(new.tolist())}
+        first, last = before.offsets[level : level + 2]
+        old, new = before.names[first:last], after.names[first:last]
+        rows, columns = before.path[:, level] - first, after.path[:, level] - first
+        table = np.zeros((k, k))
+        np.add.at(table, (rows[:, None], columns[None, :]), flow * unit)
+        sizes: Floats = np.bincount(rows, known).astype(np.float64)
+        sizes_after: Floats = np.asarray(found.weights[first:last] * unit, dtype=np.float64)
+        place = {name: j for j, name in enumerate(new.tolist())}
         partner = {i: place[name] for i, name in enumerate(old.tolist()) if name in place}
-        for i, j, event, other in name_events(table, sizes, size_after, partner):
+        for i, j, event, other in name_events(table, sizes, sizes_after, partner):
+            now = 0.0 if j < 0 else float(sizes_after[j])
             if i < 0:
                 origin = -1 if other < 0 else int(old[other])
-                events.append((k, int(new[j]), event, origin, 0.0, float(size_after[j])))
+                events.append((k, int(new[j]), event, origin, 0.0, now))
             else:
-                now = 0.0 if j < 0 else float(size_after[j])
                 into = -1 if other < 0 else int(new[other])
                 events.append((k, int(old[i]), event, into, float(sizes[i]), now))
     return np.array(events, dtype=EVENT_DTYPE)
@@ -338,31 +305,6 @@ def name_events(
             yield i, partner[i], event, part
     for j, i in origin.items():
         yield -1, j, "new", i
-
-
-EVENT_DTYPE = np.dtype(
-    [
-        ("level", np.int32),
-        ("name", np.int64),
-        ("event", "U8"),
-        ("other", np.int64),
-        ("size_before", np.float64),
-        ("size_after", np.float64),
-    ]
-)
-
-
-def _move_dtype(names: NDArray[Any]) -> np.dtype[Any]:
-    return np.dtype(
-        [
-            ("id", names.dtype),
-            ("level", np.int32),
-            ("from", np.int64),
-            ("to", np.int64),
-            ("reason", "U14"),
-            ("gain", np.float64),
-        ]
-    )
 
 
 def _distances(units: Units, chosen: Numbers, points: Floats) -> Floats:
