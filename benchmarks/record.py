@@ -29,6 +29,7 @@ COMMANDS = {
     "hindsight": "benchmarks/drift/hindsight.py",
     "interrupts": "benchmarks/interrupts.py --points 16",
     "laws": "-m pytest -q -s " + " ".join(f"tests/laws/test_{law}.py" for law in LAWS),
+    "members": "benchmarks/frontier/choose.py settings 4 PAIR_VALUES=0 ''",
     "membership": "benchmarks/membership.py",
     "planes": "benchmarks/frontier/choose.py planes 1",
     "prepare": "benchmarks/prepare.py",

@@ -69,9 +69,8 @@ def test_clusters_are_those_of_dense_rows(n, d, spherical):
 
 @pytest.mark.parametrize("spherical", [False, True])
 def test_samples_are_those_of_dense_rows(spherical, monkeypatch):
-    for module in (proposals, sparse_proposals):
-        monkeypatch.setattr(module, "SCORED", 20)
-        monkeypatch.setattr(module, "SCORED_VALUES", 0)
+    monkeypatch.setattr(proposals, "SCORED", 20)
+    monkeypatch.setattr(proposals, "SCORED_VALUES", 0)
     monkeypatch.setattr(proposals, "SAMPLE", 40)
     monkeypatch.setattr(proposals, "_POOL", 80)
     rows = with_values(sparse_rows(900, 30, "positive", 2))

@@ -19,6 +19,7 @@ AVERAGES, AVERAGED_VALUES = 8, 1 << 18
 SCORED, SCORED_VALUES = 512, 1 << 17
 FOLDED, FINE = 16, 12
 GAPS, OFF_MEAN, MANY_COLUMNS = 16, 1.5, 16
+PAIR_COLUMNS, PAIR_VALUES = 128, 1 << 26
 
 
 def fold(terms: np.ndarray) -> float:
@@ -184,8 +185,8 @@ class Means:
         ]
         return rows, total
 
-    def draw_candidate(self, cluster: Cluster, rows, total, centered):
-        """Draw a candidate by what its direction tells apart; where its plane starts."""
+    def draw_direction(self, cluster: Cluster, rows, total, centered):
+        """Draw a candidate by what its direction tells apart; where its plane starts, averages."""
         d = cluster.mean.size
         scored = centered[: max(SCORED, SCORED_VALUES // d)]
         score = np.zeros(min(CANDIDATES, len(rows)))
@@ -216,16 +217,51 @@ class Means:
                         c,
                         length,
                     )
-        if not (score > 0.0).any():
-            return None
         starts[times_more <= OFF_MEAN] = 0.0
         times_more[times_more <= OFF_MEAN] = 1.0
         gain = cluster.cost * np.minimum((1.0 - np.sqrt(1.0 - score)) * times_more, 1.0)
-        keys, weight = self.keys[rows[: score.size]], np.array(total[: score.size], float)
-        drawn = race(
-            keys, PROPOSE, gain, weight, score > 0.0, self.heat(0, cluster.cost - gain.max())
+        drawn = self.draw_member(cluster, rows, total, gain)
+        if drawn is None:
+            return None
+        averages = max(1, min(AVERAGES, AVERAGED_VALUES // centered.size))
+        return drawn, starts[drawn], 0 if starts[drawn] > 0.0 else averages
+
+    def draw_member(self, cluster: Cluster, rows, total, gain):
+        """Draw one of the first members by its gain; None if none has any."""
+        if not (gain > 0.0).any():
+            return None
+        keys, weight = self.keys[rows[: gain.size]], np.array(total[: gain.size], float)
+        heat = self.heat(0, cluster.cost - gain.max())
+        return race(keys, PROPOSE, gain, weight, gain > 0.0, heat)
+
+    def draw_center(self, cluster: Cluster, rows, total, centered, stretch):
+        """Draw a member by what it saves as a second center; its plane starts half way to it."""
+        own = np.sqrt(add_columns(centered * centered))
+        single, zero = np.array(total, float).astype(np.float32), np.float32(0.0)
+        gain = np.array(
+            [
+                fold(np.maximum(own - np.sqrt(add_columns((centered - row) ** 2)), zero) * single)
+                for row in centered
+            ]
         )
-        return drawn, starts[drawn]
+        gain = np.minimum(gain / stretch, cluster.cost)
+        drawn = self.draw_member(cluster, rows, total, gain)
+        return None if drawn is None else (drawn, 0.5, 0)
+
+    def saved_by(self, mean, total, centered, stretch, plane) -> float:
+        """What the means of both sides of a plane save on the sample."""
+        point, normal = plane
+        level = np.float32(add_in_order((point - mean) * stretch * normal))
+        far = add_columns(centered * normal.astype(np.float32)) > level
+        single = np.array(total, float).astype(np.float32)
+        places = np.empty_like(centered)
+        for side in (far, ~far):
+            if not side.any():
+                return 0.0
+            sums = np.array([fold(column * (single * side)) for column in centered.T])
+            places[side] = sums / np.array(total, float)[side].sum()
+        own, apart = add_columns(centered * centered), add_columns((centered - places) ** 2)
+        return fold((np.sqrt(own) - np.sqrt(apart)) * single)
 
     def find_gap(self, place, square, times, own, length):
         """The best of 16 planes between the mean and a candidate, and how much more it saves."""
@@ -257,7 +293,7 @@ class Means:
         best = int(np.argmax(saved))
         return best / GAPS, saved[best] / saved[0] if saved[0] > 0.0 else 1.0
 
-    def settle_sample(self, mean, total, centered, stretch: float, chosen, start):
+    def settle_sample(self, mean, total, centered, stretch: float, chosen, start, averages):
         """Average a direction over the sample; let the plane across it settle there."""
         times, everything = np.array(total, float), float(sum(total))
         single = times.astype(np.float32)
@@ -269,8 +305,7 @@ class Means:
             return normalize(vector.astype(float)).astype(np.float32)
 
         direction = to_single(centered[chosen])
-        averages = max(1, min(AVERAGES, AVERAGED_VALUES // centered.size))
-        for _ in range(0 if start > 0.0 else averages):
+        for _ in range(averages):
             direction = to_single(add_members(single * add_columns(centered * direction)))
         middle, settled, before = start * centered[chosen].astype(float), None, None
         for _ in range(SAMPLE_SPLITS):
@@ -300,15 +335,27 @@ class Means:
         exponent = self.extent(low, high)
         stretch = math.ldexp(1.0, -exponent)
         centered = ((self.points[rows] - cluster.mean) * stretch).astype(np.float32)
-        key, settled = self.keys[cluster.center], None
-        found = self.draw_candidate(cluster, rows, total, centered)
+        key, settled, plane = self.keys[cluster.center], None, None
+        size, d = centered.shape
+        few = d <= PAIR_COLUMNS and size * size * max(d, 8) <= PAIR_VALUES
+        found = None
+        if everybody and few and not self.spherical:
+            found = self.draw_center(cluster, rows, total, centered, stretch)
         if found is not None:
-            drawn = found[0]
             plane = self.settle_sample(cluster.mean, total, centered, stretch, *found)
-            if plane is not None:
-                key = self.keys[rows[drawn]]
-                plane = plane[0], self.turn_away(*plane, anchor)
-                settled = self.settle(members, plane, low, high, anchor, 1 if everybody else SPLITS)
+        if plane is None or d >= MANY_COLUMNS:
+            other = self.draw_direction(cluster, rows, total, centered)
+            if other is not None:
+                second = self.settle_sample(cluster.mean, total, centered, stretch, *other)
+                sample = cluster.mean, total, centered, stretch
+                if second is not None and (
+                    plane is None or self.saved_by(*sample, second) > self.saved_by(*sample, plane)
+                ):
+                    found, plane = other, second
+        if plane is not None:
+            key = self.keys[rows[found[0]]]
+            plane = plane[0], self.turn_away(*plane, anchor)
+            settled = self.settle(members, plane, low, high, anchor, 1 if everybody else SPLITS)
         if settled is None:
             j = int(np.argmax(high - low))
             axis = np.zeros(low.size)

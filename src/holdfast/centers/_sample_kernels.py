@@ -47,8 +47,8 @@ def normalize(vector):
 
 
 @inner_kernel
-def center_columns(rows, factor, members, mean, stretch, tile, first, columns):
-    """Write ``(rows[members] * factor - mean) * stretch``, column by column; `first`: row by row.
+def center_columns(rows, factor, members, mean, stretch, tile, columns):
+    """Write ``(rows[members] * factor - mean) * stretch``, column by column.
 
     In many columns by way of a tile of as many members as fill a cache line, so that rows are read
     from end to end and lines are written whole.
@@ -56,19 +56,12 @@ def center_columns(rows, factor, members, mean, stretch, tile, first, columns):
     for j in range(mean.size if mean.size < FOLDED else 0):
         for p in range(members.size):
             columns[j, p] = (rows[np.uint32(members[p]), j] * factor - mean[j]) * stretch
-        for p in range(first.shape[0]):
-            first[p, j] = columns[j, p]
-    if mean.size < FOLDED:
-        return
-    for start in range(0, members.size, TILE):
+    for start in range(0, members.size if mean.size >= FOLDED else 0, TILE):
         some = columns[:, start : start + TILE]
         for p in range(some.shape[1]):
             i, line = np.uint32(members[start + p]), tile[p]
             for j in range(mean.size):
                 line[j] = (rows[i, j] * factor - mean[j]) * stretch
-            if start + p < first.shape[0]:
-                for j in range(mean.size):
-                    first[start + p, j] = line[j]
         for j in range(mean.size):
             for p in range(some.shape[1]):
                 some[j, p] = tile[p, j]
@@ -170,32 +163,38 @@ def find_gap(along, square, weight, own, size, length, bins):
 
 
 @writing_kernel
-def score_directions(
-    rows, factor, members, weight, mean, stretch, size, few, room, tile, bins, directions, columns,
-    score, starts,
-):  # fmt: skip
-    """How much of the squared distances to the mean each candidate's direction tells apart.
+def copy_sample(rows, factor, members, mean, stretch, tile, columns, square):
+    """Copy members, centered and in units of the extent; square their distances to the mean.
 
-    Copies the members, centered, to `columns`. The first ones are candidates: each has a direction,
-    from the mean to it. The first `size` members are split by the plane through the mean; the score
-    is the sum of squares between the two sides along the direction, as a fraction of all. `starts`
-    gets what `find_gap` finds among the first `few` members. `room` has four lines as long as the
-    sample, `tile` 16 of the columns.
+    `tile` has 16 lines of the columns.
     """
-    center_columns(rows, factor, members, mean, stretch, tile, directions, columns)
-    along, near, far, square = room[0], room[1], room[2], room[3]
-    for p in range(size):
+    center_columns(rows, factor, members, mean, stretch, tile, columns)
+    for p in range(members.size):
         square[p] = ZERO
     for j in range(mean.size):
-        for p in range(size):
+        for p in range(members.size):
             square[p] += columns[j, p] * columns[j, p]
+
+
+@writing_kernel
+def score_directions(columns, square, weight, size, few, room, bins, directions, score, starts):
+    """How much of the squared distances to the mean each candidate's direction tells apart.
+
+    The first members are candidates: each has a direction, from the mean to it. The first `size`
+    members are split by the plane through the mean; the score is the sum of squares between the two
+    sides along the direction, as a fraction of all. `starts` gets what `find_gap` finds among the
+    first `few` members. `room` has three lines as long as the sample.
+    """
+    along, near, far = room[0], room[1], room[2]
     for p in range(size):
         near[p] = square[p] * (np.float32(weight[p]) if weight.size > 0 else np.float32(1.0))
     squares = np.float64(fold(near, size))
     for c in range(score.size):
         length, direction = 0.0, directions[c]
+        for j in range(columns.shape[0]):
+            direction[j] = columns[j, c]
         normalize(direction)
-        for j in range(mean.size):
+        for j in range(columns.shape[0]):
             length += np.float64(direction[j]) * np.float64(direction[j])
         project_columns(columns, size, direction, along)
         between = score_side(along, weight, size, near, far)
@@ -203,6 +202,64 @@ def score_directions(
         starts[0, c], starts[1, c] = 0.0, 1.0
         if score[c] > 0.0:
             starts[0, c], starts[1, c] = find_gap(along, square, weight, c, few, length, bins)
+
+
+@inner_kernel
+def add_savings(own, apart, weight, least):
+    """Add up what members save where squared distances become `apart`; each at least `least`.
+
+    `own` are their distances today; overwrites `apart`.
+    """
+    for p in range(own.size):
+        saved = max(own[p] - np.sqrt(apart[p]), least)
+        apart[p] = saved * (np.float32(weight[p]) if weight.size > 0 else np.float32(1.0))
+    return np.float64(fold(apart, own.size))
+
+
+@writing_kernel
+def score_members(columns, square, weight, room, gain):
+    """Score each member by what it saves as a second center beside the mean."""
+    own, apart = room[0], room[1]
+    for p in range(gain.size):
+        own[p] = np.sqrt(square[p])
+    for c in range(gain.size):
+        for p in range(gain.size):
+            apart[p] = ZERO
+        for j in range(columns.shape[0]):
+            place = columns[j, c]
+            for p in range(gain.size):
+                away = columns[j, p] - place
+                apart[p] += away * away
+        gain[c] = add_savings(own, apart, weight, ZERO)
+
+
+@writing_kernel
+def saved_by_plane(columns, square, weight, normal, level, room, lines):
+    """Estimate what the means of both sides of a plane save; 0 if a side is empty.
+
+    `room` has three lines as long as the sample, `lines` two of the columns.
+    """
+    along, times, terms = room[0], room[1], room[2]
+    project_columns(columns, square.size, normal, along)
+    for s in range(2):
+        total = 0.0
+        for p in range(square.size):
+            own = np.float32(weight[p]) if weight.size > 0 else np.float32(1.0)
+            times[p] = own if (along[p] > level) == (s == 1) else ZERO
+            total += np.float64(times[p])
+        if total == 0.0:
+            return 0.0
+        add_columns(columns, times, terms, lines[s])
+        for j in range(lines.shape[1]):
+            lines[s, j] /= total
+    for p in range(square.size):
+        times[p], terms[p] = ZERO, np.sqrt(square[p])
+    for j in range(lines.shape[1]):
+        near, far = np.float32(lines[0, j]), np.float32(lines[1, j])
+        for p in range(square.size):
+            away = columns[j, p] - (far if along[p] > level else near)
+            times[p] += away * away
+    return add_savings(terms, times, weight, np.float32(-np.inf))
 
 
 @writing_kernel
@@ -218,7 +275,8 @@ def settle_sample(
     Members are split by it, and it moves half way between the means of the two sides: until no
     member changes sides, or after so many splits. Where a side would be empty, the plane before
     decides. For the cosine distance the plane moves half way between the directions of the two
-    means. `room` has three lines as long as the sample, `lines` four of the columns.
+    means. `room` has three lines as long as the sample, `direction` and the four `lines` one
+    value for each column.
 
     Returns
     -------
@@ -228,6 +286,9 @@ def settle_sample(
     along, times, terms = room[0], room[1], room[2]
     middle, total, sums = lines[0], lines[1], lines[2:4]
     everything, threshold = 0.0, ZERO
+    for j in range(d):
+        direction[j] = columns[j, chosen]
+    normalize(direction)
     # One loop for weights, averages and splits, so that what they share is compiled once.
     for step in range(-averages - 1, splits):
         moved, changed = 0.0, False

@@ -85,35 +85,48 @@ def project_rows(starts, columns, values, size, mean, direction, along):
         along[p] = total - offset
 
 
-@writing_kernel
-def score_rows(
-    starts, columns, values, weight, mean, size, few, room, bins, direction, score, gaps
-):
-    """How much of the squared distances to the mean each candidate's direction tells apart.
+@inner_kernel
+def direct_to(starts, columns, values, mean, c, direction):
+    """Write the direction from the mean to a row."""
+    for j in range(mean.size):
+        direction[j] = -mean[j]
+    for e in range(starts[c], starts[c + 1]):
+        direction[columns[e]] += values[e]
 
-    See `score_directions`. Rows and their mean are in units of the cluster's extent.
-    """
-    along, near, far, square = room[0], room[1], room[2], room[3]
-    squares, everything = 0.0, 0.0
+
+@writing_kernel
+def square_rows(starts, columns, values, mean, square):
+    """Squared distances of rows to their mean."""
+    squares = 0.0
     for j in range(mean.size):
         squares += mean[j] * mean[j]
-    for p in range(size):
+    for p in range(square.size):
         inside, covered = 0.0, 0.0
         for e in range(starts[p], starts[p + 1]):
             center = mean[columns[e]]
             inside += (values[e] - center) * (values[e] - center)
             covered += center * center
-        times = weight[p] if weight.size > 0 else 1
         square[p] = inside + max(squares - covered, 0.0)
+
+
+@writing_kernel
+def score_rows(
+    starts, columns, values, weight, mean, square, size, few, room, bins, direction, score, gaps
+):
+    """How much of the squared distances to the mean each candidate's direction tells apart.
+
+    See `score_directions`. Rows and their mean are in units of the cluster's extent.
+    """
+    along, near, far = room[0], room[1], room[2]
+    everything = 0.0
+    for p in range(size):
+        times = weight[p] if weight.size > 0 else 1
         near[p] = square[p] * times
         everything += times
     squares = fold(near, size)
     for c in range(score.size):
         length = 0.0
-        for j in range(mean.size):
-            direction[j] = -mean[j]
-        for e in range(starts[c], starts[c + 1]):
-            direction[columns[e]] += values[e]
+        direct_to(starts, columns, values, mean, c, direction)
         for j in range(mean.size):
             length += direction[j] * direction[j]
         project_rows(starts, columns, values, size, mean, direction, along)
@@ -132,6 +145,45 @@ def score_rows(
         gaps[0, c], gaps[1, c] = 0.0, 1.0
         if score[c] > 0.0:
             gaps[0, c], gaps[1, c] = find_gap(along, square, weight, c, few, length, bins)
+
+
+@writing_kernel
+def score_row_members(starts, columns, values, weight, mean, square, room, direction, gain):
+    """Score each row by what it saves as a second center beside the mean. See `score_members`."""
+    along, terms = room[0], room[1]
+    for c in range(gain.size):
+        direct_to(starts, columns, values, mean, c, direction)
+        project_rows(starts, columns, values, gain.size, mean, direction, along)
+        for p in range(gain.size):
+            apart = max(square[p] + square[c] - 2.0 * along[p], 0.0)
+            saved = max(math.sqrt(square[p]) - math.sqrt(apart), 0.0)
+            terms[p] = saved * (weight[p] if weight.size > 0 else 1)
+        gain[c] = fold(terms, gain.size)
+
+
+@writing_kernel
+def saved_by_rows(starts, columns, values, weight, mean, square, normal, level, room, lines):
+    """Estimate what the means of both sides of a plane save. See `saved_by_plane`."""
+    along, times, places, terms = room[0], room[1], room[2], room[3]
+    project_rows(starts, columns, values, square.size, mean, normal, along)
+    for s in range(2):
+        total, length = 0.0, 0.0
+        for p in range(square.size):
+            own = np.float64(weight[p]) if weight.size > 0 else 1.0
+            times[p] = own if (along[p] > level) == (s == 1) else 0.0
+            total += times[p]
+        if total == 0.0:
+            return 0.0
+        add_rows(starts, columns, values, times, mean, lines)
+        for j in range(mean.size):
+            lines[j] /= total
+            length += lines[j] * lines[j]
+        project_rows(starts, columns, values, square.size, mean, lines, places)
+        for p in range(square.size):
+            apart = max(square[p] + length - 2.0 * places[p], 0.0)
+            if times[p] > 0.0:
+                terms[p] = times[p] * (math.sqrt(square[p]) - math.sqrt(apart))
+    return fold(terms, square.size)
 
 
 @inner_kernel
@@ -195,18 +247,15 @@ def settle_rows(
             if spherical:
                 move_to_sphere(sums, place, stretch)
         for j in range(d):
-            if step < -averages:
-                total[j], direction[j], middle[j] = sums[1, j], -mean[j], 0.0
-            elif step < 0:
+            if step < 0:
                 direction[j] = sums[1, j]
             else:
                 middle[j] = 0.5 * sums[0, j] + 0.5 * sums[1, j]
                 direction[j] = sums[1, j] - sums[0, j]
         if step < -averages:
-            for e in range(starts[chosen], starts[chosen + 1]):
-                direction[columns[e]] += values[e]
+            direct_to(starts, columns, values, mean, chosen, direction)
             for j in range(d):
-                middle[j] = start * direction[j]
+                total[j], middle[j] = sums[1, j], start * direction[j]
         normalize(direction)
         threshold = 0.0
         for j in range(d):

@@ -6,11 +6,13 @@ saves most (drawn by the mechanism of Alg. 2) -> the proposals of both parts -> 
 A proposal, from what is sampled to what is not:
 
 1. The sample: the distinct members with the smallest keys, at most 4,096.
-2. The first 16 of them are candidates. A candidate's direction leads from the mean of the cluster
-   to it; its score is the sum of squares that the plane through the mean, across that direction,
-   tells apart in the sample. One is drawn by its score, and its direction is averaged over the
-   sample. Both sides of the plane have members in any number of dimensions. Where a plane between
-   the mean and the candidate saves much more, the split starts there: one of many groups goes whole.
+2. In a small cluster every member is a candidate for a second center beside the mean. One is drawn
+   by what it saves, and the plane starts half way to it. In a larger cluster the first 16 members of
+   the sample are candidates. A candidate's direction leads from the mean to it; its score is the sum
+   of squares that the plane through the mean, across that direction, tells apart in the sample. One
+   is drawn by its score, and its direction is averaged over the sample. Both sides of the plane have
+   members in any number of dimensions. In many columns, small clusters try both; and where a plane
+   between the mean and the candidate saves much more, it starts there: one of many groups goes whole.
 3. The plane settles on the sample: at most 32 times it moves half way between the means of its sides.
 4. It settles on all members: 3 splits, or 1 if the sample has them all. The sides of the last one
    are the proposal.

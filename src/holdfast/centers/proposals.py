@@ -25,15 +25,7 @@ from holdfast.centers._member_kernels import (
     split_members,
 )
 from holdfast.centers._race_kernels import draw_temperature
-from holdfast.centers._sample_kernels import (
-    GAPS,
-    TILE,
-    is_beyond,
-    plane_between,
-    score_directions,
-    settle_sample,
-    to_directions,
-)
+from holdfast.centers._sample_kernels import is_beyond, plane_between, to_directions
 from holdfast.centers.choose import round_keys, temperature_rate
 from holdfast.centers.keyed_table import (
     Cluster,
@@ -45,16 +37,18 @@ from holdfast.centers.keyed_table import (
     Table,
     collect_pool,
 )
+from holdfast.centers.samples import DenseSample, Sample
 
 SAMPLE = 4096
 SCORED = 512  # members that score candidates; in few columns as many more as SCORED_VALUES hold
 SCORED_VALUES = 1 << 17
-CANDIDATES = 16
+PAIR_COLUMNS, PAIR_VALUES = 128, 1 << 26  # up to which every member is a candidate
+CANDIDATES = 16  # beyond
 MANY_COLUMNS = 16  # from here on, planes may start off the mean
 OFF_MEAN = 1.5  # where that saves so many times as much
 AVERAGES = 8  # of a direction; in large samples as many as AVERAGED_VALUES hold, at least one
 AVERAGED_VALUES = 1 << 18
-SAMPLE_SPLITS, SPLITS = 32, 3  # on the sample, then on all members
+SPLITS = 3  # on all members
 
 _POOL = 4 * SAMPLE  # members kept in the order of their keys, for the samples of later parts
 _STEP_BITS = 30  # of the grid of a column
@@ -128,7 +122,7 @@ class Proposer:
             kept, part = (far, proposal.go) if i else (~far, proposal.stay)
             weight = pool.weight[kept] if pool.weight.size else pool.weight
             own = Pool(pool.members[kept], weight, pool.whole)
-            if not own.whole and own.members.size < SAMPLE:
+            if not own.whole and own.members.size <= SAMPLE:
                 own = collect_pool(self.table, sides[i], SAMPLE, _POOL)
             found[i] = self.propose(sides[i], part, own)
 
@@ -145,9 +139,9 @@ class Proposer:
             return Cluster(members, part, pool, None)
         sample = Pool(pool.members[:SAMPLE], pool.weight[:SAMPLE], pool.whole)
         everybody = pool.whole and pool.members.size <= SAMPLE
-        drawn, plane = self.start_plane(part, sample)
+        drawn, plane = self.start_plane(part, sample, everybody)
         found = None
-        if drawn >= 0:
+        if plane is not None:
             found = self.settle(members, part, plane, 1 if everybody else SPLITS)
         found = found or self.settle(members, part, self.plane_across(part), SPLITS)
         assert found is not None
@@ -189,36 +183,72 @@ class Proposer:
         """Whether a row is on the far side, with the arithmetic of `split_members`."""
         return is_beyond(self.place_of(row), plane)
 
-    def start_plane(self, part: Part, sample: Pool) -> tuple[int, Floats]:
-        """Draw a candidate by what its direction tells apart; let its plane settle on the sample.
+    def start_plane(self, part: Part, pool: Pool, everybody: bool) -> tuple[int, Floats | None]:
+        """Draw a candidate, and let its plane settle on the sample; -1 and no plane if none can.
 
-        -1 where no direction tells anything apart, or no plane.
+        In small clusters every member is a candidate for a center beside the mean. Elsewhere, and
+        where many columns keep members far from each other, a direction is drawn; if both are, the
+        plane that saves more decides.
         """
-        table, size = self.table, sample.members.size
-        count, scored = min(CANDIDATES, size), min(size, max(SCORED, SCORED_VALUES // self.d))
+        sample = self.sample_of(part, pool)
+        size, width = pool.members.size, self.table.rows.shape[1]
+        paired = everybody and not self.table.spherical and width <= PAIR_COLUMNS
+        paired = paired and size * size * max(width, 8) <= PAIR_VALUES
+        drawn, plane = self.start_at_member(part, pool, sample) if paired else (-1, None)
+        if plane is None or width >= MANY_COLUMNS:
+            other, found = self.start_at_direction(part, pool, sample)
+            if found is not None and (
+                plane is None or sample.saved_by(found) > sample.saved_by(plane)
+            ):
+                drawn, plane = other, found
+        sample.release()
+        return (-1, None) if plane is None else (drawn, plane)
+
+    def sample_of(self, part: Part, pool: Pool) -> Sample:
+        """Copy the members that look for a plane."""
+        most = min(self.n, SAMPLE) * self.d
+        buffer = self.scratch.pop() if self.scratch else np.empty(most, np.float32)
         stretch = math.ldexp(1.0, -self.exponent_of(part))
-        single, most = np.float32, min(self.n, SAMPLE) * self.d
-        buffer = self.scratch.pop() if self.scratch else np.empty(most, single)
-        columns = buffer[: size * self.d].reshape(self.d, size)
-        room, lines = np.empty((4, size), single), np.empty((4, self.d))
-        tile, directions = np.empty((TILE, self.d), single), np.empty((count, self.d), single)
-        score, starts, plane = np.empty(count), np.empty((2, count)), np.empty((2, self.d))
-        score_directions(
-            table.rows, table.factor, sample.members, sample.weight, part.mean, stretch, scored,
-            self.searched(scored), room, tile, np.empty((3, GAPS + 1)), directions, columns, score,
-            starts,
-        )  # fmt: skip
-        drawn, start = self.draw_direction(part, sample, score, starts)
-        if drawn >= 0:
-            averages = max(1, min(AVERAGES, AVERAGED_VALUES // columns.size))
-            if not settle_sample(
-                columns, sample.weight, part.mean, stretch, table.spherical, drawn, start,
-                0 if start > 0.0 else averages, SAMPLE_SPLITS, room, directions[drawn], lines,
-                plane,
-            ):  # fmt: skip
-                drawn = -1
-        self.scratch.append(buffer)
-        return drawn, plane
+        return DenseSample(self.table, part, pool, stretch, buffer, self.scratch)
+
+    def start_at_member(self, part: Part, pool: Pool, sample: Sample) -> tuple[int, Floats | None]:
+        """Draw a member by what it saves as a center; start half way between the mean and it."""
+        gain = np.minimum(np.ldexp(sample.score_members(), self.exponent_of(part)), part.cost)
+        drawn = self.draw_member(part, pool, gain)
+        return drawn, None if drawn < 0 else sample.settle(drawn, 0.5, 0)
+
+    def start_at_direction(
+        self, part: Part, pool: Pool, sample: Sample
+    ) -> tuple[int, Floats | None]:
+        """Draw one of the first members by what its direction tells apart; start at the mean.
+
+        In many columns the plane may start closer to the member; see `find_gap`.
+        """
+        size, width = pool.members.size, self.table.rows.shape[1]
+        scored = min(size, max(SCORED, SCORED_VALUES // width))
+        score, starts = sample.score_directions(
+            min(CANDIDATES, size), scored, self.searched(scored)
+        )
+        off_mean = starts[1] > OFF_MEAN
+        times = np.where(off_mean, starts[1], 1.0)
+        gain = part.cost * np.minimum((1.0 - np.sqrt(1.0 - score)) * times, 1.0)
+        drawn = self.draw_member(part, pool, gain)
+        if drawn < 0:
+            return -1, None
+        if off_mean[drawn]:
+            return drawn, sample.settle(drawn, float(starts[0, drawn]), 0)
+        averages = max(1, min(AVERAGES, AVERAGED_VALUES // (size * width)))
+        return drawn, sample.settle(drawn, 0.0, averages)
+
+    def draw_member(self, part: Part, pool: Pool, gain: Floats) -> int:
+        """Draw one of the first members of a sample by its gain; -1 if none has any."""
+        useful, count = gain > 0.0, gain.size
+        if not useful.any():
+            return -1
+        weight = np.ones(count) if pool.weight.size == 0 else pool.weight[:count] * 1.0
+        heat = self.heat(0, part.cost - float(gain.max()))
+        keys = self.table.key[pool.members[:count]]
+        return int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
 
     def searched(self, scored: int) -> int:
         """Count the members among which planes off the mean are searched for.
@@ -229,25 +259,6 @@ class Proposer:
         """
         few = self.table.spherical or self.table.rows.shape[1] < MANY_COLUMNS
         return 0 if few else min(scored, SCORED)
-
-    def draw_direction(
-        self, part: Part, sample: Pool, score: Floats, starts: Floats
-    ) -> tuple[int, float]:
-        """Draw a candidate by its score, and where its plane starts on the way to it.
-
-        -1 if no direction tells anything apart. `starts` has what `find_gap` found.
-        """
-        useful, count = score > 0.0, score.size
-        if not useful.any():
-            return -1, 0.0
-        off_mean = starts[1] > OFF_MEAN
-        times = np.where(off_mean, starts[1], 1.0)
-        gain = part.cost * np.minimum((1.0 - np.sqrt(1.0 - score)) * times, 1.0)
-        weight = np.ones(count) if sample.weight.size == 0 else sample.weight[:count] * 1.0
-        heat = self.heat(0, part.cost - float(gain.max()))
-        keys = self.table.key[sample.members[:count]]
-        drawn = int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
-        return drawn, float(starts[0, drawn]) if off_mean[drawn] else 0.0
 
     def settle(
         self, members: Members, part: Part, plane: Floats, splits: int

@@ -21,21 +21,17 @@ from holdfast.centers._sparse_kernels import (
     add_products,
     gather_rows,
     measure_rows,
+    saved_by_rows,
+    score_row_members,
     score_rows,
     settle_rows,
     sides_of_rows,
     split_rows,
+    square_rows,
 )
 from holdfast.centers.keyed_table import Cluster, Floats, Members, Part, Pool, Table
-from holdfast.centers.proposals import (
-    AVERAGED_VALUES,
-    AVERAGES,
-    CANDIDATES,
-    SAMPLE_SPLITS,
-    SCORED,
-    SCORED_VALUES,
-    Proposer,
-)
+from holdfast.centers.proposals import Proposer
+from holdfast.centers.samples import SAMPLE_SPLITS, Sample
 
 _THREADED = 1 << 19  # values in a pass from which threads pay
 _MOST_STEPS = 2.0**31  # more than a column's grid has
@@ -137,37 +133,9 @@ class SparseProposer(Proposer):
         )  # fmt: skip
         return bool(side[0])
 
-    def start_plane(self, part: Part, sample: Pool) -> tuple[int, Floats]:
-        """Draw a candidate by what its direction tells apart; let its plane settle on the sample.
-
-        -1 where no direction tells anything apart, or no plane.
-        """
-        table, size = self.table, sample.members.size
-        count, scored = min(CANDIDATES, size), min(size, max(SCORED, SCORED_VALUES // self.width))
-        stretch = math.ldexp(1.0, -self.exponent_of(part))
-        lengths = self.starts[sample.members + 1] - self.starts[sample.members]
-        starts = np.append(0, np.cumsum(lengths, dtype=np.int64))
-        columns, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
-        gather_rows(
-            self.starts, self.stored, self.values, table.factor * stretch, self.where,
-            sample.members, columns, values,
-        )  # fmt: skip
-        room, lines, mean = np.empty((4, size)), np.empty((6, self.d)), part.mean * stretch
-        score, gaps, plane = np.empty(count), np.empty((2, count)), np.empty((2, self.d))
-        rows = (starts, columns, values, sample.weight, mean)
-        score_rows(
-            *rows, scored, self.searched(scored), room, np.empty((3, GAPS + 1)), lines[0], score,
-            gaps,
-        )  # fmt: skip
-        drawn, start = self.draw_direction(part, sample, score, gaps)
-        if drawn < 0:
-            return -1, plane
-        averages = max(1, min(AVERAGES, AVERAGED_VALUES // (size * self.width)))
-        settled = settle_rows(
-            *rows, stretch, table.spherical, drawn, start, 0 if start > 0.0 else averages,
-            SAMPLE_SPLITS, room, lines, plane,
-        )  # fmt: skip
-        return drawn if settled else -1, plane
+    def sample_of(self, part: Part, pool: Pool) -> Sample:
+        """Copy the members that look for a plane."""
+        return SparseSample(self, part, pool)
 
     def parts_of(self, size: int) -> list[slice]:
         """Parts of that many members, for threads."""
@@ -235,3 +203,58 @@ class SparseProposer(Proposer):
         highest[zeros] = np.maximum(highest[zeros], 0.0)
         costs = self.costs_of(sums, exponent)
         return costs, lowest, highest, min(closest)[2], [math.inf, math.inf]
+
+
+class SparseSample:
+    """Members one after the other, with the numbers of their columns in the cluster."""
+
+    def __init__(self, proposer: SparseProposer, part: Part, pool: Pool) -> None:
+        members, starts = pool.members, proposer.starts
+        self.stretch = math.ldexp(1.0, -proposer.exponent_of(part))
+        self.spherical, size = proposer.table.spherical, members.size
+        lengths = starts[members + 1] - starts[members]
+        own = np.append(0, np.cumsum(lengths, dtype=np.int64))
+        columns, values = np.empty(own[-1], dtype=np.int32), np.empty(own[-1])
+        gather_rows(
+            starts, proposer.stored, proposer.values, proposer.table.factor * self.stretch,
+            proposer.where, members, columns, values,
+        )  # fmt: skip
+        self.mean, self.square = part.mean * self.stretch, np.empty(size)
+        square_rows(own, columns, values, self.mean, self.square)
+        self.rows = own, columns, values, pool.weight, self.mean
+        self.room, self.lines = np.empty((4, size)), np.empty((6, self.mean.size))
+
+    def release(self) -> None:
+        """Keep nothing."""
+
+    def score_directions(self, count: int, scored: int, few: int) -> tuple[Floats, Floats]:
+        """Score directions on the rows."""
+        score, gaps = np.empty(count), np.empty((2, count))
+        score_rows(
+            *self.rows, self.square, scored, few, self.room, np.empty((3, GAPS + 1)), self.lines[0],
+            score, gaps,
+        )  # fmt: skip
+        return score, gaps
+
+    def score_members(self) -> Floats:
+        """Score members on the rows."""
+        gain = np.empty(self.square.size)
+        score_row_members(*self.rows, self.square, self.room, self.lines[0], gain)
+        return gain
+
+    def settle(self, drawn: int, start: float, averages: int) -> Floats | None:
+        """Settle on the rows."""
+        plane = np.empty((2, self.mean.size))
+        settled = settle_rows(
+            *self.rows, self.stretch, self.spherical, drawn, start, averages, SAMPLE_SPLITS,
+            self.room, self.lines, plane,
+        )  # fmt: skip
+        return plane if settled else None
+
+    def saved_by(self, plane: Floats) -> float:
+        """Split the rows."""
+        middle = plane[0] * self.stretch - self.mean
+        level = float((middle * plane[1]).cumsum()[-1])
+        return float(
+            saved_by_rows(*self.rows, self.square, plane[1], level, self.room, self.lines[0])
+        )
