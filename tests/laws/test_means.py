@@ -12,7 +12,7 @@ from oracles import naive_means
 from scipy.sparse import csr_array
 
 from holdfast import HierarchicalKMedian, k_median_cost, load
-from holdfast.centers import proposals
+from holdfast.centers import proposals, samples
 from holdfast.centers._member_kernels import Margins
 from holdfast.centers.keyed_table import collect_table
 from holdfast.centers.means import choose_means
@@ -55,17 +55,18 @@ def assert_as_defined(X, weight, epsilon, seed, spherical=False):
 
 
 def sample_few(monkeypatch, sample=12, scored=7, candidates=5):
-    for module in (proposals, naive_means):
+    for module in (samples, naive_means):
         monkeypatch.setattr(module, "SAMPLE", sample)
         monkeypatch.setattr(module, "SCORED", scored)
         monkeypatch.setattr(module, "SCORED_VALUES", 0)
         monkeypatch.setattr(module, "CANDIDATES", candidates)
+    monkeypatch.setattr(proposals, "SAMPLE", sample)
     monkeypatch.setattr(proposals, "_POOL", 2 * sample)
 
 
 def draw_directions(monkeypatch):
     """No cluster is so small that every member is a candidate."""
-    for module in (proposals, naive_means):
+    for module in (samples, naive_means):
         monkeypatch.setattr(module, "PAIR_VALUES", 0)
 
 

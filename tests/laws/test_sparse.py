@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from holdfast.centers import proposals, sparse_proposals
+from holdfast.centers import proposals, samples, sparse_proposals
 from holdfast.centers.keyed_table import collect_table
 from holdfast.centers.means import choose_means
 
@@ -69,8 +69,8 @@ def test_clusters_are_those_of_dense_rows(n, d, spherical):
 
 @pytest.mark.parametrize("spherical", [False, True])
 def test_samples_are_those_of_dense_rows(spherical, monkeypatch):
-    monkeypatch.setattr(proposals, "SCORED", 20)
-    monkeypatch.setattr(proposals, "SCORED_VALUES", 0)
+    monkeypatch.setattr(samples, "SCORED", 20)
+    monkeypatch.setattr(samples, "SCORED_VALUES", 0)
     monkeypatch.setattr(proposals, "SAMPLE", 40)
     monkeypatch.setattr(proposals, "_POOL", 80)
     rows = with_values(sparse_rows(900, 30, "positive", 2))

@@ -6,6 +6,7 @@
 import math
 import os
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,24 +38,14 @@ from holdfast.centers.keyed_table import (
     Table,
     collect_pool,
 )
-from holdfast.centers.samples import DenseSample, Sample
+from holdfast.centers.samples import CHOOSE, SAMPLE, DenseSample, Sample
 
-SAMPLE = 4096
-SCORED = 512  # members that score candidates; in few columns as many more as SCORED_VALUES hold
-SCORED_VALUES = 1 << 17
-PAIR_COLUMNS, PAIR_VALUES = 128, 1 << 26  # up to which every member is a candidate
-CANDIDATES = 16  # beyond
-MANY_COLUMNS = 16  # from here on, planes may start off the mean
-OFF_MEAN = 1.5  # where that saves so many times as much
-AVERAGES = 8  # of a direction; in large samples as many as AVERAGED_VALUES hold, at least one
-AVERAGED_VALUES = 1 << 18
 SPLITS = 3  # on all members
 
 _POOL = 4 * SAMPLE  # members kept in the order of their keys, for the samples of later parts
 _STEP_BITS = 30  # of the grid of a column
 _FINE = 12  # halvings of the extent from which a part is measured on its own
 _THREADED = 1 << 19  # values in a pass from which threads pay
-_PROPOSE, _CHOOSE = 1, 2  # clocks of a row: as a candidate, as the proposal of its cluster
 
 
 class Proposer:
@@ -108,7 +99,7 @@ class Proposer:
         gain = np.array([0.0 if p is None else p.gain for p in found])
         key = np.array([0 if p is None else p.key for p in found], dtype=np.uint64)
         heat = self.heat(len(clusters), cost - float(gain.max()))
-        return int(draw_candidate(_CHOOSE, gain, free, np.ones(gain.size), key, heat))
+        return int(draw_candidate(CHOOSE, gain, free, np.ones(gain.size), key, heat))
 
     def split(self, cluster: Cluster, proposal: Proposal) -> tuple[Cluster, Cluster]:
         """Carry a proposal out, and let both parts propose; at the same time unless they are tiny."""
@@ -184,81 +175,12 @@ class Proposer:
         return is_beyond(self.place_of(row), plane)
 
     def start_plane(self, part: Part, pool: Pool, everybody: bool) -> tuple[int, Floats | None]:
-        """Draw a candidate, and let its plane settle on the sample; -1 and no plane if none can.
-
-        In small clusters every member is a candidate for a center beside the mean. Elsewhere, and
-        where many columns keep members far from each other, a direction is drawn; if both are, the
-        plane that saves more decides.
-        """
-        sample = self.sample_of(part, pool)
-        size, width = pool.members.size, self.table.rows.shape[1]
-        paired = everybody and not self.table.spherical and width <= PAIR_COLUMNS
-        paired = paired and size * size * max(width, 8) <= PAIR_VALUES
-        drawn, plane = self.start_at_member(part, pool, sample) if paired else (-1, None)
-        if plane is None or width >= MANY_COLUMNS:
-            other, found = self.start_at_direction(part, pool, sample)
-            if found is not None and (
-                plane is None or sample.saved_by(found) > sample.saved_by(plane)
-            ):
-                drawn, plane = other, found
-        sample.release()
-        return (-1, None) if plane is None else (drawn, plane)
+        """Find a plane on a sample of the members; see `Sample.start`."""
+        return self.sample_of(part, pool).start(everybody, partial(self.heat, 0))
 
     def sample_of(self, part: Part, pool: Pool) -> Sample:
         """Copy the members that look for a plane."""
-        most = min(self.n, SAMPLE) * self.d
-        buffer = self.scratch.pop() if self.scratch else np.empty(most, np.float32)
-        stretch = math.ldexp(1.0, -self.exponent_of(part))
-        return DenseSample(self.table, part, pool, stretch, buffer, self.scratch)
-
-    def start_at_member(self, part: Part, pool: Pool, sample: Sample) -> tuple[int, Floats | None]:
-        """Draw a member by what it saves as a center; start half way between the mean and it."""
-        gain = np.minimum(np.ldexp(sample.score_members(), self.exponent_of(part)), part.cost)
-        drawn = self.draw_member(part, pool, gain)
-        return drawn, None if drawn < 0 else sample.settle(drawn, 0.5, 0)
-
-    def start_at_direction(
-        self, part: Part, pool: Pool, sample: Sample
-    ) -> tuple[int, Floats | None]:
-        """Draw one of the first members by what its direction tells apart; start at the mean.
-
-        In many columns the plane may start closer to the member; see `find_gap`.
-        """
-        size, width = pool.members.size, self.table.rows.shape[1]
-        scored = min(size, max(SCORED, SCORED_VALUES // width))
-        score, starts = sample.score_directions(
-            min(CANDIDATES, size), scored, self.searched(scored)
-        )
-        off_mean = starts[1] > OFF_MEAN
-        times = np.where(off_mean, starts[1], 1.0)
-        gain = part.cost * np.minimum((1.0 - np.sqrt(1.0 - score)) * times, 1.0)
-        drawn = self.draw_member(part, pool, gain)
-        if drawn < 0:
-            return -1, None
-        if off_mean[drawn]:
-            return drawn, sample.settle(drawn, float(starts[0, drawn]), 0)
-        averages = max(1, min(AVERAGES, AVERAGED_VALUES // (size * width)))
-        return drawn, sample.settle(drawn, 0.0, averages)
-
-    def draw_member(self, part: Part, pool: Pool, gain: Floats) -> int:
-        """Draw one of the first members of a sample by its gain; -1 if none has any."""
-        useful, count = gain > 0.0, gain.size
-        if not useful.any():
-            return -1
-        weight = np.ones(count) if pool.weight.size == 0 else pool.weight[:count] * 1.0
-        heat = self.heat(0, part.cost - float(gain.max()))
-        keys = self.table.key[pool.members[:count]]
-        return int(draw_candidate(_PROPOSE, gain, useful, weight, keys, heat))
-
-    def searched(self, scored: int) -> int:
-        """Count the members among which planes off the mean are searched for.
-
-        None in few columns, which have no room for many groups that are all equally far apart.
-        None for the cosine distance: it saves by the lengths of the means of both sides, so halves
-        of many groups save more than one group alone.
-        """
-        few = self.table.spherical or self.table.rows.shape[1] < MANY_COLUMNS
-        return 0 if few else min(scored, SCORED)
+        return DenseSample(self.table, part, pool, self.exponent_of(part), self.scratch)
 
     def settle(
         self, members: Members, part: Part, plane: Floats, splits: int

@@ -205,24 +205,22 @@ class SparseProposer(Proposer):
         return costs, lowest, highest, min(closest)[2], [math.inf, math.inf]
 
 
-class SparseSample:
+class SparseSample(Sample):
     """Members one after the other, with the numbers of their columns in the cluster."""
 
     def __init__(self, proposer: SparseProposer, part: Part, pool: Pool) -> None:
+        super().__init__(proposer.table, part, pool, proposer.exponent_of(part))
         members, starts = pool.members, proposer.starts
-        self.stretch = math.ldexp(1.0, -proposer.exponent_of(part))
-        self.spherical, size = proposer.table.spherical, members.size
-        lengths = starts[members + 1] - starts[members]
-        own = np.append(0, np.cumsum(lengths, dtype=np.int64))
+        own = np.append(0, np.cumsum(starts[members + 1] - starts[members], dtype=np.int64))
         columns, values = np.empty(own[-1], dtype=np.int32), np.empty(own[-1])
         gather_rows(
-            starts, proposer.stored, proposer.values, proposer.table.factor * self.stretch,
+            starts, proposer.stored, proposer.values, self.table.factor * self.stretch,
             proposer.where, members, columns, values,
         )  # fmt: skip
-        self.mean, self.square = part.mean * self.stretch, np.empty(size)
+        self.mean, self.square = part.mean * self.stretch, np.empty(self.size)
         square_rows(own, columns, values, self.mean, self.square)
         self.rows = own, columns, values, pool.weight, self.mean
-        self.room, self.lines = np.empty((4, size)), np.empty((6, self.mean.size))
+        self.room, self.lines = np.empty((4, self.size)), np.empty((6, self.mean.size))
 
     def release(self) -> None:
         """Keep nothing."""
@@ -238,7 +236,7 @@ class SparseSample:
 
     def score_members(self) -> Floats:
         """Score members on the rows."""
-        gain = np.empty(self.square.size)
+        gain = np.empty(self.size)
         score_row_members(*self.rows, self.square, self.room, self.lines[0], gain)
         return gain
 
@@ -246,7 +244,7 @@ class SparseSample:
         """Settle on the rows."""
         plane = np.empty((2, self.mean.size))
         settled = settle_rows(
-            *self.rows, self.stretch, self.spherical, drawn, start, averages, SAMPLE_SPLITS,
+            *self.rows, self.stretch, self.table.spherical, drawn, start, averages, SAMPLE_SPLITS,
             self.room, self.lines, plane,
         )  # fmt: skip
         return plane if settled else None
