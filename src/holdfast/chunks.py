@@ -40,8 +40,7 @@ class Chunk:
     names: tuple[str, ...] | None
     dtypes: tuple[str, ...]  # of the columns, as they were given; one for all of an array
     rows: NDArray[np.float64]  # (n, n_features)
-    # (n,): how often each row counts, as it was given; None for once
-    weight: NDArray[Any] | None = None
+    weight: NDArray[Any] | None = None  # (n,): how often each row counts; None for once
 
     def slice(self, start: int, stop: int) -> Chunk:
         """Return some of the rows."""
@@ -54,9 +53,7 @@ class Chunk:
 class Source:
     """Chunks that can be read once, or again and again."""
 
-    # Returns an iterator over arrays, frames, record batches, paths, and pairs of one of these and
-    # weights
-    open: Callable[[], Iterable[Any]]
+    open: Callable[[], Iterable[Any]]  # gives arrays, frames, paths, or pairs with weights
     again: bool  # whether it can be read more than once
     columns: tuple[str, ...] | None = None  # which columns of frames and files to use; None for all
     chunk_rows: int = CHUNK_ROWS

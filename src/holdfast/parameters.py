@@ -43,12 +43,10 @@ class Settings:
     max_centers: int
     method: str = "tree"  # "means", "medoids" or "tree"
     metric: str = "euclidean"
-    # Medoids only: the number of rows among which centers are chosen
-    max_candidates: int = MAX_CANDIDATES
+    max_candidates: int = MAX_CANDIDATES  # medoids only: rows among which centers are chosen
     random_shift: bool = True  # tree only: whether the grid is scaled and shifted at random
     root_box: tuple[Any, float] | None = None  # tree without a random shift only: the root cube
-    # What the columns were divided by; means and medoids hash the values before that
-    column_scale: tuple[float, ...] | None = None
+    column_scale: tuple[float, ...] | None = None  # means and medoids hash values times this
 
 
 def settings_for(

@@ -32,6 +32,8 @@ _TO_UNIT = 2.0**-53
 LN2_HIGH = 0.6931471803691238  # ln 2 to 32 bits, so that integer multiples up to 2^20 are exact
 LN2_LOW = 1.9082149292705877e-10
 SQRT_HALF = 0.7071067811865476
+_ODD = (21.0, 19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0)
+_FACTORIALS = tuple(float(math.factorial(n)) for n in range(13, 1, -1))
 
 
 @writing_kernel
@@ -60,16 +62,8 @@ def portable_log(x):
     z = s * s
     # 2 atanh(s) / s - 2 as a power series in z <= 0.0295, eleven terms
     series = 2.0 / 23.0
-    series = series * z + 2.0 / 21.0
-    series = series * z + 2.0 / 19.0
-    series = series * z + 2.0 / 17.0
-    series = series * z + 2.0 / 15.0
-    series = series * z + 2.0 / 13.0
-    series = series * z + 2.0 / 11.0
-    series = series * z + 2.0 / 9.0
-    series = series * z + 2.0 / 7.0
-    series = series * z + 2.0 / 5.0
-    series = series * z + 2.0 / 3.0
+    for n in _ODD:
+        series = series * z + 2.0 / n
     return exponent * LN2_HIGH + (2.0 * s + (s * (z * series) + exponent * LN2_LOW))
 
 
@@ -83,18 +77,8 @@ def portable_exp(x):
     k = math.floor(x * 1.4426950408889634 + 0.5)
     r = (x - k * LN2_HIGH) - k * LN2_LOW
     series = 1.0 / 87178291200.0
-    series = series * r + 1.0 / 6227020800.0
-    series = series * r + 1.0 / 479001600.0
-    series = series * r + 1.0 / 39916800.0
-    series = series * r + 1.0 / 3628800.0
-    series = series * r + 1.0 / 362880.0
-    series = series * r + 1.0 / 40320.0
-    series = series * r + 1.0 / 5040.0
-    series = series * r + 1.0 / 720.0
-    series = series * r + 1.0 / 120.0
-    series = series * r + 1.0 / 24.0
-    series = series * r + 1.0 / 6.0
-    series = series * r + 0.5
+    for n in _FACTORIALS:
+        series = series * r + 1.0 / n
     return math.ldexp(1.0 + (r + r * r * series), int(k))
 
 

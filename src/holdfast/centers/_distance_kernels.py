@@ -176,35 +176,17 @@ def assign_rows(rows, weight, centers, first_child, children, metric, unit, labe
 
 
 @writing_kernel
-def assign_between(rows, weight, mover, rival, first_child, children, unit, label, sums):
-    """Replay splits between two points each: a row moves if it is closer to the mover.
-
-    Like `assign_rows`, but a split may also increase the distance from a row to its point. Losses
-    are added to the entries after the savings, and final costs to the last entry.
-    """
-    last = sums.shape[0] - 1
-    half = last // 2
+def assign_between(rows, mover, rival, first_child, children, label):
+    """Replay splits between two points each: a row moves if it is closer to the mover."""
     for i in range(rows.shape[0]):
-        cluster = 0
-        multiplicity = np.uint64(weight[i])
-        own = in_units(distance_between(rows[i], mover[0], EUCLIDEAN), unit)
-        c = first_child[0]
+        cluster, c = 0, first_child[0]
         while c < first_child[cluster + 1]:
             t = children[c]
-            near = distance_between(rows[i], mover[t], EUCLIDEAN)
-            far = distance_between(rows[i], rival[t], EUCLIDEAN)
-            after = in_units(min(near, far), unit)
-            if after <= own:
-                add_product(sums, t, multiplicity, own - after)
-            else:
-                add_product(sums, half + t, multiplicity, after - own)
-            own = after
             c += 1
-            if near < far:
-                cluster = t
-                c = first_child[t]
+            near = distance_between(rows[i], mover[t], EUCLIDEAN)
+            if near < distance_between(rows[i], rival[t], EUCLIDEAN):
+                cluster, c = t, first_child[t]
         label[i] = cluster
-        add_product(sums, last, multiplicity, own)
 
 
 @kernel

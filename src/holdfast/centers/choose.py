@@ -36,8 +36,7 @@ class CenterSequence:
     leaf: Ints32  # (n_centers,)
     cost: Floats  # (n_centers,): COST_T after each center, in units of the data
     parent: Ints32  # (n_centers,): the cluster that each center splits; -1 for the first
-    # (n_centers,): a center owns the leaves that agree with it in every bit >= cell; 64: all space
-    cell: NDArray[np.uint8]
+    cell: NDArray[np.uint8]  # (n_centers,): owns leaves that agree in every bit >= cell; 64: all
     label: Ints32  # (n_leaves,): the cluster of each leaf after the last center
 
 

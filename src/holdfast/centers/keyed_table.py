@@ -30,9 +30,7 @@ Members = NDArray[np.int32]
 class Table:
     """The rows of a fit."""
 
-    # (n, n_features): read-only and C-contiguous, or without stored zeros; of length 1 each for the
-    # cosine distance
-    rows: Any
+    rows: Any  # (n, n_features): read-only, C-contiguous or sparse without zeros
     exponent: int  # values are those of `rows` times 2 to this power: 0 but for extreme ones
     weight: Ints  # (n,): positive; empty where every row counts once
     weight_unit: float

@@ -86,12 +86,9 @@ class CutByCall:
 class KMedianClusterer:
     """`HierarchicalKMedian`, fitted once for every k."""
 
-    # Cloned for each fit; its `random_state` is replaced by the seed
-    estimator: HierarchicalKMedian
+    estimator: HierarchicalKMedian  # cloned for each fit, with the seed as `random_state`
     name: str
-    # The largest k that will be cut, where the fit stops. The first k centers do not depend on it.
-    # None keeps the estimator's `max_centers`
-    max_clusters: int | None = None
+    max_clusters: int | None = None  # where fits stop; None keeps the estimator's `max_centers`
     hierarchical: bool = field(default=True, init=False)
 
     @property
@@ -113,9 +110,7 @@ class EstimatorClusterer:
 
     estimator: Any  # cloned for each fit
     name: str
-    # Parameters that are set to k and to the seed. Without a count parameter, the labels are the
-    # same for every k
-    count_parameters: tuple[str, ...]
+    count_parameters: tuple[str, ...]  # set to k; if none, labels are the same for every k
     seed_parameters: tuple[str, ...]
 
     @property
@@ -313,11 +308,8 @@ class _Around:
 class SelectingClusterer(_Around):
     """A clusterer whose rows are given by their numbers."""
 
-    # Anything that can be indexed by rows: a table, a sparse matrix, a list, or a matrix of
-    # distances
-    data: Any
-    # Whether `data` is a matrix of distances, whose rows and columns are selected together
-    pairwise: bool = False
+    data: Any  # a table, a sparse matrix, a list or a matrix of distances
+    pairwise: bool = False  # whether rows and columns of `data` are selected together
 
     def fit(self, X: Rows, seed: int) -> Cuttable:
         """Cluster the rows with the numbers in the only column of `X`."""

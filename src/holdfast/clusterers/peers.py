@@ -26,8 +26,7 @@ class LinkageClusterer:
     """Agglomerative clustering; O(n^2) memory, but O(n) for fastcluster's single and Ward."""
 
     method: str  # "single", "complete", "average" or "ward"
-    # "auto" is fastcluster if it is installed. It may break ties differently.
-    backend: Backend = "auto"
+    backend: Backend = "auto"  # auto: fastcluster if it is installed; ties may break differently
     precomputed: bool = False  # whether rows are given by their distances to each other
     randomized: bool = field(default=False, init=False)
     hierarchical: bool = field(default=True, init=False)

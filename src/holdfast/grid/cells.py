@@ -41,10 +41,8 @@ class Cells:
 
     rows: Floats  # (n_rows, n_features)
     grid: Grid
-    # (n_leaves - 1,): where each leaf first differs from the next; see `gather_leaves`
-    splits: Ints32
-    # (n_leaves,): hash of the seed and the content of each leaf's first row
-    key: Words
+    splits: Ints32  # (n_leaves - 1,): where each differs from the next; see `gather_leaves`
+    key: Words  # (n_leaves,): hash of the seed and of the content of the first row
     order: Ints32  # (n_rows,): rows by leaf; within a leaf by content, then by row number
     begins: Ints32 | None  # (n_leaves + 1,): `start`, if some rows share a leaf
     given_weight: Floats | None  # (n_leaves,): `weight`, if the rows have weights

@@ -38,8 +38,7 @@ class Extent:
 
     lower: Floats  # (n_features,): bounding box
     upper: Floats  # (n_features,)
-    # Cells of side ``2**exponent``, in scaled units, became points; root cells are not smaller
-    exponent: int
+    exponent: int  # cells of side ``2**exponent``, in scaled units, became points
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,7 @@ class Grid:
 
     origin: Floats  # (n_features,): zero unless a root box was given
     scale: float  # ``2**-u`` (or one over the side of the root box)
-    # (40, n_features): the shift of each dimension in 64-bit blocks; block ``i`` has weight
-    # ``2**(64 i - 1280)``
-    shift: Words
+    shift: Words  # (40, n_features): in 64-bit blocks; block i has weight ``2**(64 i - 1280)``
     root_exponent: int  # the root's children are the occupied cells of side ``2**root_exponent``
     anchor: Words  # (n_features,): index of the lowest root cell per dimension, modulo 2^64
     lowest: Floats  # (n_features,): smallest scaled coordinate of the rows that determined the grid

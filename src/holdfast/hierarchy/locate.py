@@ -60,8 +60,7 @@ class CellLocator:
     grid: Grid
     coordinates: Words  # (n, n_features): coordinates of the centers in Z-order
     order: Labels  # (n,): number of each of these centers
-    # (n,): center t owns the rows that agree with it in every bit >= cell[t]; 64 means all space
-    cell: NDArray[np.uint8]
+    cell: NDArray[np.uint8]  # (n,): center t owns rows that agree in every bit >= cell[t]; 64: all
     parent: Labels  # (n,)
 
     @property
@@ -109,10 +108,8 @@ class MeansLocator:
     # (n_clusters, n_features): means of the clusters of all levels; directions for the cosine
     # distance
     points: Floats
-    # (n_leaves, n_levels): the clusters on the way from the coarsest level to each leaf
-    path: Labels
-    # (n_clusters,): the score of a leaf is the sum over its path of distance times scale
-    scale: Floats
+    path: Labels  # (n_leaves, n_levels): the clusters on the way to each leaf
+    scale: Floats  # (n_clusters,): a score is the sum over the path of distance times scale
     label: Labels  # (n_leaves,): label of each leaf
     parent: Labels  # (n_labels,): the label that each label was split from
     metric: int  # for the cosine distance, rows are scaled to length 1
@@ -146,9 +143,7 @@ class SplitPlane:
     """A split that a row passes, as a plane in the units of the row."""
 
     split: int  # the cluster that was split off; the row moves into it on the far side of the plane
-    # (n_features,): the row (of length 1 for the cosine distance), a point of the plane, and the
-    # direction to its far side
-    row: Floats
+    row: Floats  # (n_features,): of length 1 for the cosine distance
     point: Floats  # (n_features,)
     normal: Floats  # (n_features,)
 
@@ -188,16 +183,19 @@ class SplitLocator(_NestedSplits):
     parent: Labels  # (n_centers,): the cluster that each center splits; -1 for the first
     metric: int
     exponent: int  # rows are multiplied by ``2**-exponent`` (not for the cosine distance)
-    # (n_centers, n_features): only from early files of means: a row moves into cluster t if it is
-    # closer to ``centers[t]``, which is then a mean, than to ``rivals[t]``. If None, the row moves
-    # if it is closer than to the center of its cluster
+    # (n_centers, n_features): only from early files of means, where rows stay if these are closer
     rivals: Floats | None = None
     by_center: ClassVar[tuple[str, ...]] = ("centers", "rivals")
 
     def finest(self, X: Floats) -> Labels:
         """Find the last cluster that each row moves to."""
         rows = prepare_rows(X, self.metric, self.exponent)
-        return self.replay(rows, np.ones(rows.shape[0]))[0]
+        if self.rivals is None:
+            return self.replay(rows, np.ones(rows.shape[0]))[0]
+        points = self.centers, self.rivals, *self._splits
+        return _label_blocks(
+            rows.shape[0], lambda some, label: assign_between(rows[some], *points, label)
+        )
 
     def boundaries(self, row: Floats, n_clusters: int) -> list[SplitPlane]:
         """List the splits that a row passes until ``cut(n_clusters)``, as planes."""
@@ -219,33 +217,25 @@ class SplitLocator(_NestedSplits):
         """Labels of prepared rows, and the nested cost after each center.
 
         The cost after k centers is the final cost of the rows plus what later splits save. Distances
-        are rounded to 2^-61 of the largest possible one, so their sums are exact. A split between
-        means lowers the sum of squares but may raise the sum of distances; then the lower cost
-        before it is kept.
+        are rounded to 2^-61 of the largest possible one, so their sums are exact.
         """
         n, k = rows.shape[0], self.centers.shape[0]
         # Prepared coordinates are at most 1, so distances are at most twice the dimension.
         exponent = (2 * rows.shape[1]).bit_length() - 62
         label = np.empty(n, dtype=np.int32)
         blocks = _cut_blocks(n)
-        sums = np.zeros((len(blocks), 2 * k + 1, 2), dtype=np.uint64)
-        unit = math.ldexp(1.0, exponent)
+        sums = np.zeros((len(blocks), k + 1, 2), dtype=np.uint64)
+        fixed = self.centers, *self._splits, self.metric, math.ldexp(1.0, exponent)
 
         def work(b: int) -> None:
-            part, share = rows[blocks[b]], weight[blocks[b]]
-            out = unit, label[blocks[b]], sums[b]
-            if self.rivals is None:
-                assign_rows(part, share, self.centers, *self._splits, self.metric, *out)
-            else:
-                assign_between(part, share, self.centers, self.rivals, *self._splits, *out)
+            some = blocks[b]
+            assign_rows(rows[some], weight[some], *fixed, label[some], sums[b])
 
         share_parts(len(blocks), work)
         words = sums.astype(object).sum(axis=0)
         totals = words[:, 0] + words[:, 1] * (1 << 64)
-        saved = totals[:k] - totals[k : 2 * k]
-        units = np.cumsum(np.concatenate((totals[-1:], saved[:0:-1])))[::-1]
-        costs = np.ldexp(units.astype(np.float64), exponent)
-        return label, np.minimum.accumulate(costs)
+        units = np.cumsum(np.concatenate((totals[-1:], totals[k - 1 : 0 : -1])))[::-1]
+        return label, np.ldexp(units.astype(np.float64), exponent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,9 +301,7 @@ class SparsePlaneLocator(_NestedSplits):
     """The planes that split clusters of sparse rows, replayed with the arithmetic of the fit."""
 
     normals: csr_array  # (n_centers, n_features)
-    # (n_centers,): a row moves into cluster t if its inner product with ``normals[t]`` is larger
-    # than ``offsets[t]``. Entry 0 is not used
-    offsets: Floats
+    offsets: Floats  # (n_centers,): rows with a larger product move; entry 0 is not used
     parent: Labels  # (n_centers,)
     metric: int  # for the cosine distance, rows are scaled to length 1
     exponent: int  # rows are multiplied by ``2**exponent``
@@ -380,8 +368,7 @@ def build_sparse_locator(
 class DistanceLocator:
     """The splits of a hierarchy of precomputed distances."""
 
-    # (n_centers,): the column of each center: rows of the fit and columns have the same order
-    columns: Ints
+    columns: Ints  # (n_centers,): the column, which is the row, of each center
     parent: Labels  # (n_centers,): the cluster that each center splits; -1 for the first
     n_features: int  # number of rows of the fit
     exponent: int  # distances are multiplied by ``2**-exponent``

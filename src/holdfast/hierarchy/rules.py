@@ -37,8 +37,7 @@ class Column:
 
     name: str
     scale: float = 1.0
-    # For the indicator of a category: the category. Conditions then read ``name = category``
-    category: str | None = None
+    category: str | None = None  # of an indicator: conditions then read ``name = category``
     date: bool = False  # whether values are seconds since 1970: conditions then show dates
 
 

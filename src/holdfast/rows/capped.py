@@ -45,8 +45,7 @@ class CappedSketch:
     weight: Ints  # (n,)
     lower: Floats  # (n_features,): bounding box of all added rows
     upper: Floats  # (n_features,)
-    # Cells have side ``2**exponent`` in scaled units; None as long as rows are exact
-    exponent: int | None = None
+    exponent: int | None = None  # side ``2**exponent`` in scaled units; None: rows are exact
     words: Words | None = None  # (n, n_features): the cells of the rows, modulo 2^64
 
     @classmethod

@@ -24,8 +24,7 @@ _STRIDE = 16  # ids that are compared at once
 class DepartedRows:
     """Rows that left, the latest first: who they were, and the name of their finest cluster."""
 
-    # (n,): ids, or for rows without ids the hashes of their content, dtype uint64
-    ids: NDArray[Any]
+    ids: NDArray[Any]  # (n,): ids, or hashes (uint64) of rows without ids
     names: Ints  # (n,)
     level: int  # the number of clusters among which the names are
 

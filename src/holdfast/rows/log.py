@@ -83,15 +83,12 @@ def order_of(cells: Cells) -> CellOrder | None:
 class RowLog:
     """Rows of a fit, and sketches of the rows added and removed since. Immutable."""
 
-    # Rows of a fit, until they need to be sketched
-    given: tuple[Floats, Floats | None] | None = None
+    given: tuple[Floats, Floats | None] | None = None  # until they are sketched
     refusal: str = ""  # why the given rows cannot be counted; empty if they can
     layers: tuple[Sketch, ...] = ()  # changes, largest first; weights may be negative
     total_weight: int = 0  # number of rows, including repeats
-    # How the tree has sorted the given rows, or else those of the first layer
-    order: CellOrder | None = None
-    # Hash of the given rows, which are not copied: detects whether they were changed since
-    fingerprint: int = 0
+    order: CellOrder | None = None  # of the given rows, or of the first layer
+    fingerprint: int = 0  # hash of the given rows, which are not copied: they must not change
     extent: ClassVar[None] = None  # the rows themselves determine the grid
 
     @classmethod

@@ -29,8 +29,7 @@ class Sketch:
     changes matters. Create one with :meth:`from_rows`, :meth:`empty`, ``+`` and ``-``.
     """
 
-    # (n, n_features): sorted by the first column, then the second, and so on; -0.0 becomes 0.0
-    rows: Floats
+    rows: Floats  # (n, n_features): sorted by the first column, then the second, ...; no -0.0
     weight: Ints  # (n,): positive
 
     @classmethod

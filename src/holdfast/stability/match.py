@@ -81,8 +81,7 @@ class LabeledRows:
     weight: Numbers  # (n,)
     labels: NDArray[np.int32]  # (n,): from 0 to the number of centers - 1
     centers: Numbers  # (k, n_features)
-    # (k,): lasting names of the clusters. If both sides have them, clusters are matched by name
-    names: NDArray[np.int64] | None = None
+    names: NDArray[np.int64] | None = None  # (k,): if both sides have them, they match clusters
 
 
 @dataclass(frozen=True)
@@ -99,10 +98,8 @@ class ClusterChange:
     removed: float  # rows that exist only before
     added: float  # rows that exist only after
     same_center: bool  # whether both centers are the same row
-    # "kept", "grown", "shrunk", "split", "merged", "new" or "ended", as in `events_` of an estimator
-    event: str = "kept"
-    # The new cluster that split off, or the one that it merged into or split off from
-    other: int | None = None
+    event: str = "kept"  # in the words of `HierarchicalKMedian.events_`
+    other: int | None = None  # the cluster that split off, or that it merged into or split from
 
 
 @dataclass(frozen=True)
@@ -113,8 +110,7 @@ class CutDifference:
     n_after: float
     n_common: float  # weight of the rows in both
     n_moved: float  # weight of the rows in both that are not in the partner of their cluster
-    # Those before in their order, then those without a partner before
-    clusters: tuple[ClusterChange, ...]
+    clusters: tuple[ClusterChange, ...]  # those before, then those without a partner before
 
 
 def compare_cuts(before: LabeledRows, after: LabeledRows) -> CutDifference:

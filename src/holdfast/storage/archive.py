@@ -109,8 +109,7 @@ class Archive:
     version: int  # format version
     metadata: dict[str, Any]  # plain JSON
     arrays: dict[str, NDArray[Any]]  # arrays by name, in the byte order of the machine
-    # Checksum of the description, and so of everything that the description has a checksum of
-    digest: str
+    digest: str  # checksum of the description, and so of all that it has checksums of
 
 
 @dataclass(frozen=True)

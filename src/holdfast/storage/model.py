@@ -40,8 +40,7 @@ class TableRecord:
     id_name: str | None  # the column with the ids of the rows
     # (n_rows,): ids of all rows of the table; None if rows are identified by their number
     ids: NDArray[Any] | None
-    # (n_rows,): rows that were fitted; the others were dropped because of missing values
-    used: Mask
+    used: Mask  # (n_rows,): rows that were fitted; others had missing values
     cuts: tuple[int, ...]  # the requested numbers of clusters
 
 
@@ -50,22 +49,18 @@ class ModelRecord:
     """Everything that a file stores of a fitted model."""
 
     hierarchy: Hierarchy
-    # `method`, `metric`, `epsilon` (the value used), `max_centers`, `n_clusters` and `seed`;
-    # `column_scale` if it was used. Empty for a file that contains only a hierarchy
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)  # none in a file with only a hierarchy
     rows: Any = None  # (n_rows, n_features)
     weight: Floats | None = None  # (n_rows,)
     centers: Any = None  # (n_clusters, n_features)
     reach: float | None = None  # the largest distance from a row to the center of its cluster
     columns: tuple[str, ...] | None = None  # names of the columns
-    # If the rows represent others: `max_cells`, `exponent`, `lower`, `upper`
-    cap: dict[str, Any] | None = None
+    cap: dict[str, Any] | None = None  # of rows that represent others
     table: TableRecord | None = None
     ids: NDArray[Any] | None = None  # (n_rows,): ids of the rows; not stored if `table` has them
     left: DepartedRows | None = None  # rows that left while the model was followed
     bound: bool = False  # whether a budget has held rows back
-    # For a model that follows another one: by how much a change of structure must pay
-    least: float | None = None
+    least: float | None = None  # of a followed model: what a change of structure must pay
 
 
 def write_model(path: str | os.PathLike[str], model: ModelRecord) -> None:

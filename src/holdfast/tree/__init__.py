@@ -52,12 +52,10 @@ class Tree:
     # What determines the coordinates of leaves: all rows, the row of each leaf, origin and scale of
     # the grid, and its shift; see `shifted_word`. Few of them are ever needed
     source: tuple[NDArray[Any], ...]
-    # (n_leaves - 1,): bit and dimension at which inner node 2 i + 1 splits; see `gather_leaves`
-    splits: Ints32
+    splits: Ints32  # (n_leaves - 1,): bit and dimension of each split; see `gather_leaves`
     place: Words  # (n_features + 2,): what determines the keys of inner nodes; see `branch_key_at`
     leaf_key: Words  # (n_leaves,): hash of the seed and the content of each leaf
-    # COST_T of one row at the distance of the root, ``4 sqrt(d) s_R``, in units of the data
-    unit: float
+    unit: float  # COST_T of a row at the distance of the root, ``4 sqrt(d) s_R``
     weight_unit: float
     total_weight: float  # in the units of the given weights
 
