@@ -270,8 +270,7 @@ def _describe_difference(k: int, found: "CutDifference") -> list[str]:
     )
     changed = [c for c in found.clusters if c.left or c.joined or c.removed or c.added]
     lines = [_describe_cluster(change) for change in changed]
-    if len(changed) < len(found.clusters):
-        n_same = len(found.clusters) - len(changed)
+    if n_same := len(found.clusters) - len(changed):
         have = "has" if n_same == 1 else "have"
         lines.append(f"{_count(n_same, 'cluster')} {have} the same rows as before.")
     return [first, *(f"  {line}" for line in lines)]
@@ -287,22 +286,17 @@ def _describe_cluster(change: "ClusterChange") -> str:
     if change.after is None:
         rows = _count(change.size_before, "row")
         return f"{describe_event(change.event, change.before, other)}: {rows}."
-    name = f"cluster {change.before}"
-    if change.after != change.before:
-        name += f" (now {change.after})"
-    parts = [
-        f"{number:,g} {what}"
-        for number, what in (
-            (change.left, "left for other clusters"),
-            (change.joined, "joined from other clusters"),
-            (change.removed, f"{_was_or_were(change.removed)} removed"),
-            (change.added, f"{_was_or_were(change.added)} added"),
-        )
-        if number
-    ]
+    now = "" if change.after == change.before else f" (now {change.after})"
+    counts = (
+        (change.left, "left for other clusters"),
+        (change.joined, "joined from other clusters"),
+        (change.removed, f"{_was_or_were(change.removed)} removed"),
+        (change.added, f"{_was_or_were(change.added)} added"),
+    )
+    parts = ", ".join(f"{number:,g} {what}" for number, what in counts if number)
     center = "same center" if change.same_center else "another center"
     sizes = f"{_count(change.size_before, 'row')} before, {change.size_after:,g} after"
-    return f"{name} ({change.event}): {sizes}; {', '.join(parts)}; {center}."
+    return f"cluster {change.before}{now} ({change.event}): {sizes}; {parts}; {center}."
 
 
 def _count(number: float, noun: str) -> str:

@@ -104,8 +104,8 @@ def fit(
     cluster in every cut with at least that many clusters.
     """
     inputs = (data,) if save.like is None else (data, save.like)
-    others = {"--model": (save.model, ()), "--linkage": (save.linkage, (".npy",))}
-    console = output.open("fit", display, inputs, others)
+    others = {"model": (save.model, ()), "linkage": (save.linkage, (".npy",))}
+    console = output.open("fit", display, inputs, **others)
     like = None if save.like is None else _load_like(save.like, column)
     chosen = given.settle(like, console)
     ks = opt.parse_counts(str(chosen.clusters))

@@ -222,10 +222,7 @@ def show_labels(
     out: str,
     others: dict[str, str | None],
 ) -> None:
-    """Write a table of labels, then print a summary of its cuts, or JSON.
-
-    `record` is what JSON holds besides files and rows; `others` are other files that were written.
-    """
+    """Write a table of labels, then print a summary of `record`, or all of it as JSON."""
     files = {"out": None if out == "-" else out, **others}
     if out != "-" or not console.display.json:
         write_table(out, table)

@@ -247,14 +247,11 @@ class OutputOptions:
     force: Force = False
 
     def open(
-        self,
-        command: str,
-        display: "DisplayOptions",
-        inputs: tuple[str, ...],
-        others: Outputs | None = None,
+        self, command: str, display: "DisplayOptions", inputs: tuple[str, ...], **others: Any
     ) -> Console:
         """Refuse files that could not be written; return what the command prints to."""
-        outputs = {"--out": (self.out, TABLE_ENDINGS), **(others or {})}
+        outputs: Outputs = {"--out": (self.out, TABLE_ENDINGS)}
+        outputs |= {f"--{option}": output for option, output in others.items()}
         check_outputs(outputs, force=self.force, inputs=inputs)
         return Console(command, display, table_on_stdout=self.out == "-" and not display.json)
 
@@ -292,22 +289,19 @@ def parse_amounts(text: str) -> list[int | float]:
     amounts: list[int | float] = []
     for part in text.split(","):
         word = part.strip()
-        if word.isdecimal() and int(word) > 0:
-            amounts.append(int(word))
-            continue
-        fraction = _to_fraction(word)
-        if fraction is None or not 0.0 < fraction < 1.0:
+        whole = word.isdecimal() and int(word) > 0
+        amounts.append(int(word) if whole else _to_number(word))
+        if not whole and not 0.0 < amounts[-1] < 1.0:
             raise InputError(
                 f"--delete must be numbers of rows or fractions, such as 1,1%,5%; got {part!r}."
             )
-        amounts.append(fraction)
     return amounts
 
 
 def parse_fraction(option: str, text: str) -> float:
     """Read ``5%`` or ``0.05``."""
-    fraction = _to_fraction(text.strip())
-    if fraction is None or not 0.0 <= fraction <= 1.0:
+    fraction = _to_number(text.strip())
+    if not 0.0 <= fraction <= 1.0:
         raise InputError(f"{option} must be a fraction such as 5% or 0.05; got {text!r}.")
     return fraction
 
@@ -316,10 +310,7 @@ def parse_epsilon(text: str) -> float | Literal["auto"]:
     """Read a number from 0 to inf, or ``auto``."""
     if text.strip() == "auto":
         return "auto"
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = _to_number(text) if "%" not in text else math.nan
     if not value >= 0.0:
         raise InputError(f"--epsilon must be a number of at least 0, inf or auto; got {text!r}.")
     return value
@@ -344,9 +335,10 @@ def check_seed(seed: int) -> None:
         raise InputError(f"--seed must be from 0 to 2^32 - 1; got {seed}.")
 
 
-def _to_fraction(word: str) -> float | None:
+def _to_number(word: str) -> float:
+    """Read a number or a percentage; NaN if it is neither."""
     try:
         value = float(word.removesuffix("%"))
     except ValueError:
-        return None
+        return math.nan
     return value / 100.0 if word.endswith("%") else value

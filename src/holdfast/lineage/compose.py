@@ -36,10 +36,7 @@ def compose_release(
     staleness: Any = None,
     include_rows: bool = True,
 ) -> Release:
-    """Describe a model as the release after `before`; see `Lineage.append`.
-
-    Raises ValueError if the model is not the next one of the segmentation of `before`.
-    """
+    """Describe a model as the release after `before`, or raise ValueError; see `Lineage.append`."""
     follow, table, ks = getattr(model, "follow_", None), model.table_, _choose_levels(model, levels)
     # Rows of weight 0 are labeled as by `predict` and have no history.
     present = np.flatnonzero(model.row_weights_ > 0.0)

@@ -67,10 +67,7 @@ def _describe_moves(moved: dict[int, float], n_survivors: int) -> str:
 
 
 def describe_follow(report: Any, events: Any, levels: Iterable[int] | None = None) -> str:
-    """Say in a few sentences what changed: at all levels, or those chosen.
-
-    `report` and `events` are like `follow_` and `events_` of the estimator.
-    """
+    """Say what changed, by what is like `follow_` and `events_`: at all levels, or those chosen."""
     place = {int(k): j for j, k in enumerate(report.levels)}
     chosen = list(place if levels is None else levels)
     moves = _describe_moves({k: float(report.moved[place[k]]) for k in chosen}, report.n_survivors)
@@ -139,9 +136,8 @@ class Picture:
 def lay_out(releases: Iterable[Release], level: int) -> Picture:
     """Place the clusters of each release on top of each other, and the bands between them.
 
-    Clusters have one order in all releases; those with a common cluster one level up stay
-    together. Bands leave and reach a bar in this order too, so that they cross as little as
-    possible.
+    Clusters have one order in all releases, in which those with a common parent stay together. Bands
+    leave and reach a bar in this order too, so that they cross as little as possible.
     """
     labels, tables, flows = [], [], []
     paths: dict[int, tuple[int, ...]] = {}

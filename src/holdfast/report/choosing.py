@@ -22,10 +22,7 @@ _EPSILON_RANGE = {"tree": (0.01, 100.0), "medoids": (0.001, 10.0), "means": (0.0
 
 
 def choose_k(inputs: Inputs, own: SensitivityResult, segments: dict[str, Any]) -> dict[str, Any]:
-    """Describe movement against k on the compared rows.
-
-    `own` is what `measure_own` returned, `segments` what `summarise_segments` did.
-    """
+    """Describe movement against k on the compared rows, as `measure_own` found it."""
     suggestion = suggest_from(_select_change(own, inputs.deletes.index(inputs.main_delete)))
     picked, stable_to = _pick(suggestion), _find_last_stable(suggestion)
     separated = _find_separated(segments)
@@ -135,10 +132,7 @@ def count_epsilon_fits(inputs: Inputs) -> int:
 
 
 def choose_epsilon(inputs: Inputs, epsilon: float, progress: ProgressOption) -> dict[str, Any]:
-    """Measure movement and cost against epsilon on the compared rows, one row removed at a time.
-
-    `epsilon` is the one that the clustering on the page was made with.
-    """
+    """Measure movement and cost against epsilon, one row removed at a time; `epsilon` is the one used."""
     estimator = inputs.estimator
     search = tune_epsilon(
         estimator, inputs.rows[inputs.sample], inputs.k, max_cost_ratio=_MAX_COST_RATIO,

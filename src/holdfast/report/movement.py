@@ -220,9 +220,8 @@ def find_rows(
 ) -> dict[str, Any]:
     """List the most influential and the most unstable rows, on average over seeds.
 
-    The influence of a row is the number of *other* rows that change cluster when it is removed.
-    For the tree method it is known for every row without refitting; otherwise for the rows that
-    are left out in turn.
+    The influence of a row is the number of *other* rows that change cluster when it is removed. The tree
+    knows it for every row; otherwise, some rows are left out in turn.
     """
     n_measured = int(inputs.sample.size)
     n_left_out = min(n_measured, _MAX_LEFT_OUT)

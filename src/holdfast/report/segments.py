@@ -291,10 +291,7 @@ class _FixedSeed:
 
 
 def _bootstrap_clusters(inputs: Inputs, progress: ProgressOption) -> list[list[float | int | None]]:
-    """Measure how well each cluster of each cut is found again in bootstrap samples.
-
-    As `cluster_stability`, but for all cuts at once, and of the hierarchy on the page.
-    """
+    """Do as `cluster_stability`, but for all cuts of the hierarchy on the page at once."""
     ks = range(2, inputs.max_k + 1)
     measured = average_sensitivity(
         _FixedSeed(inputs.estimator), inputs.rows, n_clusters=ks, perturb=Bootstrap(),

@@ -60,25 +60,13 @@ class Preparation:
 
     Columns are never centered: distances do not depend on it, and a center that moves with the
     data would move every row against the grid.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Names of the prepared columns, in their order.
-    missing : {"error", "drop", "median", "indicate"}
-        Reject missing values, leave their rows out, fill them, or fill and mark them.
-    fill : tuple of float or None
-        What stands for a missing value in each column; only with "median" and "indicate".
-    scale : tuple of float or None
-        What columns are divided by; None leaves them alone.
-    inputs : tuple of Input or None
-        The columns of the table that they come from; None if they are these, and numbers.
     """
 
-    columns: tuple[str, ...]
-    missing: Missing = "error"
-    fill: tuple[float, ...] | None = None
-    scale: tuple[float, ...] | None = None
+    columns: tuple[str, ...]  # names of the prepared columns, in their order
+    missing: Missing = "error"  # reject gaps, leave their rows out, fill them, or also mark them
+    fill: tuple[float, ...] | None = None  # what stands for a gap, if gaps are filled
+    scale: tuple[float, ...] | None = None  # what columns are divided by; None leaves them alone
+    # None if the columns of the table are these, and numbers
     inputs: tuple[Input, ...] | None = None
 
     @property
