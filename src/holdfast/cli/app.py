@@ -109,17 +109,24 @@ def guard_command(command: Callable[..., None]) -> Callable[..., None]:
     def run(**values: Any) -> None:
         debug, quiet = values.get("debug", False), values.get("quiet", False)
         code = 0
+
+        def show_warning(message: Warning | str, *rest: Any) -> None:
+            if not quiet:
+                print(f"holdfast: warning: {printable(str(message))}", file=sys.stderr, flush=True)
+
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 warnings.simplefilter("always", UserWarning)
-                warnings.showwarning = functools.partial(_show_warning, quiet)
+                warnings.showwarning = show_warning  # type: ignore[assignment]
                 command(**values)
                 sys.stdout.flush()
         except BrokenPipeError:
             code = PIPE_CLOSED
         except BaseException as error:
-            if isinstance(error, SystemExit) or _is_of_typer(error):
+            # Typer ends help, completion and wrong usage by exceptions of its own (once click's).
+            package = type(error).__module__.partition(".")[0]
+            if isinstance(error, SystemExit) or package in ("typer", "click"):
                 raise
             code = TERMINATED if _end_requests and not debug else _report(error, debug)
         if code:
@@ -136,16 +143,6 @@ def _report(error: BaseException, debug: bool) -> int:
     except OSError:
         pass
     return code
-
-
-def _is_of_typer(error: BaseException) -> bool:
-    """Typer ends help, completion and wrong usage by exceptions of its own (once click's)."""
-    return type(error).__module__.partition(".")[0] in ("typer", "click")
-
-
-def _show_warning(quiet: bool, message: Warning | str, *rest: Any) -> None:
-    if not quiet:
-        print(f"holdfast: warning: {printable(str(message))}", file=sys.stderr, flush=True)
 
 
 def spread_groups(command: Callable[..., None]) -> Callable[..., None]:

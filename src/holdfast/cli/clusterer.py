@@ -155,15 +155,12 @@ def _run_file(path: Path) -> ModuleType:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     spec.loader.exec_module(module)
-    _send_by_value(module)
-    return module
-
-
-def _send_by_value(module: ModuleType) -> None:
-    """Send what a module defines to worker processes, which cannot find it by its name."""
     for pickler in ("joblib.externals.cloudpickle", "cloudpickle"):  # joblib has one or uses one
-        with contextlib.suppress(ModuleNotFoundError):
+        with contextlib.suppress(
+            ModuleNotFoundError
+        ):  # worker processes cannot find it by its name
             importlib.import_module(pickler).register_pickle_by_value(module)
+    return module
 
 
 def _is_factory(found: Any) -> bool:

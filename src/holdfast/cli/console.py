@@ -121,7 +121,7 @@ class Console:
         lines = [[printable(cell) for cell in row] for row in rows]
         table = Table(box=None, pad_edge=False, header_style="bold")
         for j, name in enumerate(header):
-            right = all(_is_number(line[j]) for line in lines)
+            right = all(re.fullmatch(r"([-\d][^ ]*)? *", line[j]) for line in lines)
             table.add_column(Text(name), justify="right" if right else "left", no_wrap=True)
         for line in lines:
             table.add_row(*map(Text, line))
@@ -237,10 +237,6 @@ def silence_broken_pipes() -> None:
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, stream.fileno())
             os.close(null)
-
-
-def _is_number(text: str) -> bool:
-    return " " not in text.strip() and (text[:1].isdigit() or text[:1] in ("", "-"))
 
 
 def _plain(value: Any) -> Any:

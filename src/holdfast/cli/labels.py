@@ -260,14 +260,18 @@ def _show_cuts(cuts: list[dict[str, Any]], console: Console) -> None:
 
 def _show_profile(profile: dict[str, Any], console: Console) -> None:
     """Print the means of each cluster, and its most frequent categories."""
+    from holdfast.hierarchy.explain import rank_levels
+
     cells = {
         name: [_show_mean(mean, name in profile["dates"]) for mean in means]
         for name, means in profile["means"].items()
     }
-    categories = {
-        name: [_most_frequent(levels, t) for t in range(profile["k"])]
-        for name, levels in profile["levels"].items()
-    }
+    categories: dict[str, list[str]] = {}
+    for name, levels in profile["levels"].items():
+        for fractions in zip(*levels.values(), strict=True):
+            top = rank_levels(list(levels), list(fractions))[0]
+            most = f"{show_name(list(levels)[top])} {fractions[top]:.0%}"
+            categories.setdefault(name, []).append(most)
     first = dict(list(categories.items())[:_MOST_CATEGORIES])
     listed = {**first, **dict(list(cells.items())[: _MOST_COLUMNS - len(first)])}
     n_all = len(cells) + len(categories)
@@ -288,11 +292,3 @@ def _show_mean(mean: float, is_date: bool) -> str:
     if math.isnan(mean):
         return "-"
     return show_date(mean, "D") if is_date else f"{mean:.4g}"
-
-
-def _most_frequent(levels: dict[str, list[float]], cluster: int) -> str:
-    from holdfast.hierarchy.explain import rank_levels
-
-    names, fractions = list(levels), [fraction[cluster] for fraction in levels.values()]
-    first = rank_levels(names, fractions)[0]
-    return f"{show_name(names[first])} {fractions[first]:.0%}"

@@ -67,7 +67,12 @@ def compose_release(
         **_count_changes(follow, n_rows),
         record=model._to_record(include_rows),
     )
-    return release if before is None else _connect(release, before, followed=follow is not None)
+    if before is None:
+        return release
+    both = _match_rows(before, release)
+    _check_next(release, before, both, followed=follow is not None)
+    flows, carried = _find_flows(release, before, both), _explain_moves(release, before, both)
+    return replace(release, flows=flows, carried=carried)
 
 
 def _choose_levels(model: "HierarchicalKMedian", levels: Sequence[int] | None) -> tuple[int, ...]:
@@ -146,17 +151,6 @@ def _steps(release: Release, before: Release) -> NDArray[np.float64]:
         ends.append(centers[[place.get(pair, -1) for pair in pairs]])
     step: NDArray[np.float64] = np.nan_to_num(ends[1] - ends[0])
     return step
-
-
-def _connect(release: Release, before: Release, *, followed: bool) -> Release:
-    """Check that a release comes next after another, and add what it takes both to know."""
-    both = _match_rows(before, release)
-    _check_next(release, before, both, followed=followed)
-    return replace(
-        release,
-        flows=_find_flows(release, before, both),
-        carried=_explain_moves(release, before, both),
-    )
 
 
 def _check_next(release: Release, before: Release, both: Places, *, followed: bool) -> None:

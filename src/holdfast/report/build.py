@@ -178,7 +178,10 @@ def _summarise(inputs: Inputs) -> dict[str, Any]:
         "data": {
             "n_rows": inputs.rows.shape[0],
             "n_columns": len({column.name for column in inputs.columns}),
-            "names": [_name_column(column) for column in inputs.columns],
+            "names": [
+                c.name if c.category is None else label_level(c.name, c.category)
+                for c in inputs.columns
+            ],
             "columns": shown.numbers.tolist(),
             "indicators": [j for j, c in enumerate(inputs.columns) if c.category is not None],
             "dates": [j for j, c in enumerate(inputs.columns) if c.date],
@@ -195,12 +198,6 @@ def _summarise(inputs: Inputs) -> dict[str, Any]:
         },
         "provenance": _describe_provenance(inputs),
     }
-
-
-def _name_column(column: Column) -> str:
-    if column.category is None:
-        return column.name
-    return label_level(column.name, column.category)
 
 
 def _plan_work(inputs: Inputs) -> dict[str, float]:

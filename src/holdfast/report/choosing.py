@@ -23,7 +23,10 @@ _EPSILON_RANGE = {"tree": (0.01, 100.0), "medoids": (0.001, 10.0), "means": (0.0
 
 def choose_k(inputs: Inputs, own: SensitivityResult, segments: dict[str, Any]) -> dict[str, Any]:
     """Describe movement against k on the compared rows, as `measure_own` found it."""
-    suggestion = suggest_from(_select_change(own, inputs.deletes.index(inputs.main_delete)))
+    main = inputs.deletes.index(inputs.main_delete)
+    names = ("changes", "n_before", "n_after", "n_kept", "matched")
+    chosen = {name: getattr(own, name)[main : main + 1] for name in names}
+    suggestion = suggest_from(replace(own, **chosen, rand=None, jaccard=None))
     picked, stable_to = _pick(suggestion), _find_last_stable(suggestion)
     separated = _find_separated(segments)
     interval = np.minimum(suggestion.result.interval()[0], 1.0)  # no more than all rows
@@ -69,13 +72,6 @@ def _name_k(picked: int | None, stable_to: int | None, separated: int | None) ->
     if stable_to is not None:
         return f"Stable up to k = {stable_to}"
     return "No k stands out" if separated is None else f"k = {separated} is best separated"
-
-
-def _select_change(result: SensitivityResult, c: int) -> SensitivityResult:
-    """Return what was measured for one of the changes."""
-    names = ("changes", "n_before", "n_after", "n_kept", "matched")
-    chosen = {name: getattr(result, name)[c : c + 1] for name in names}
-    return replace(result, **chosen, rand=None, jaccard=None)
 
 
 def _pick(suggestion: Suggestion) -> int | None:

@@ -123,16 +123,20 @@ def _describe_method(
     against_k = list_interval(along_k, [main if along_k is result else 0], range(len(ks)))
     seeds = repeat_seeds(inputs.seed, _count_seeds(inputs, method))
     costs = mean_cost(method.clusterer, rows, n_clusters=ks, seeds=seeds)
+    with limit_threads():
+        labels = np.asarray(method.clusterer.fit(rows, inputs.seed).cut(inputs.k))
+    largest = np.unique(labels, return_counts=True)[1].max() / labels.size
+    sibling = "holdfast" if method.name in HOLDFAST_METHODS else "other"
     return {
         "name": method.name,
         "title": method.title,
-        "kind": _kind(method),
+        "kind": "own" if method.is_own else sibling,
         "against_deletions": deletions,
         "against_k": {"k": list(ks), **against_k, "cost": list_numbers(costs)},
         "moved": deletions["mean"][main],
         **{name: deletions[name][main] for name in ("standard_error", "low", "high")},
         "cost": round_number(costs[ks.index(inputs.k)]),
-        "largest": round_number(_largest_fraction(inputs, method, rows), 3),
+        "largest": round_number(largest, 3),
         "difference": _compare_trials(inputs, result, own),
     }
 
@@ -152,20 +156,6 @@ def _compare_trials(
     found = mean_error(theirs[:n_trials, :n_seeds] - ours[:n_trials, :n_seeds], exhaustive=False)
     numbers = list_numbers([found.mean, *found.interval()], 4)
     return dict(zip(("mean", "low", "high"), numbers, strict=True))
-
-
-def _largest_fraction(inputs: Inputs, method: ComparedMethod, rows: Numbers) -> float:
-    """Return the fraction of the rows in the largest cluster, with the first random state."""
-    with limit_threads():
-        labels = np.asarray(method.clusterer.fit(rows, inputs.seed).cut(inputs.k))
-    return float(np.unique(labels, return_counts=True)[1].max() / labels.size)
-
-
-def _kind(method: ComparedMethod) -> str:
-    """Return "own" for the method on the page, "holdfast" for its siblings, else "other"."""
-    if method.is_own:
-        return "own"
-    return "holdfast" if method.name in HOLDFAST_METHODS else "other"
 
 
 def _relate_costs(entry: dict[str, Any], reference: dict[str, Any]) -> None:

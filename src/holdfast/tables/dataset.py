@@ -141,7 +141,10 @@ def find_preparation(
 
     def read() -> Iterator[DataTable]:
         for part in open_parts(names) if names else ():
-            yield check_gaps(part, sources, missing)
+            if missing == "drop":  # rows with gaps are left out
+                gaps = np.logical_or.reduce(find_gaps(part, sources))
+                part = replace(part, data=part.data.filter(~gaps)) if gaps.any() else part
+            yield part
 
     facts = count_columns(read(), sources)
     reasons = {name: found.why_left_out(choice) for name, found in facts.items()}
@@ -187,18 +190,16 @@ def plan_columns(table: DataTable, choice: ColumnChoice) -> tuple[list[Input], d
         elif found in ("", "empty"):
             left_out[name] = found or str(column.type)
         else:
-            levels = _ordered_levels(column) if kind == "ordered" else ()
+            levels: tuple[str, ...] = ()
+            if kind == "ordered":
+                chunk = column.chunk(0) if column.num_chunks else column.combine_chunks()
+                levels = tuple(str(level) for level in chunk.dictionary.to_pylist())
             cycles = choice.cycles if kind == "date" else ()
             sources.append(Input(name, kind, levels, log=name in choice.logs, cycles=cycles))
     wrong = [s.name for s in sources if s.log and s.kind != "number"]
     if wrong:
         raise TableError(f"`transform`: column {show_name(wrong[0])} holds no numbers.")
     return sources, left_out
-
-
-def _ordered_levels(column: Any) -> tuple[str, ...]:
-    chunks = column.chunks if column.num_chunks else [column.combine_chunks()]
-    return tuple(str(level) for level in chunks[0].dictionary.to_pylist())
 
 
 def prepare_like(
@@ -291,14 +292,6 @@ def find_gaps(table: DataTable, sources: Sequence[Input]) -> list[NDArray[np.boo
     """Where the values of each column are missing; NaN is missing too."""
     columns = [table.data.column(source.name) for source in sources]
     return [c.is_null(nan_is_null=True).to_numpy().astype(np.bool_) for c in columns]
-
-
-def check_gaps(table: DataTable, sources: Sequence[Input], missing: Missing) -> DataTable:
-    """Leave out rows with gaps, if rows with gaps are left out."""
-    if missing != "drop" or not sources:
-        return table
-    complete = ~np.logical_or.reduce(find_gaps(table, sources))
-    return table if complete.all() else replace(table, data=table.data.filter(complete))
 
 
 def _report_gaps(

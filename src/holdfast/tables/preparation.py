@@ -353,10 +353,7 @@ def _circle_of_hours() -> Rows:
     return np.vstack(turns)
 
 
-def _circle_of_days() -> Rows:
-    x = np.array([*_SEVENTH_X, *_SEVENTH_X[:0:-1]])
-    y = np.array([*_SEVENTH, *(-v for v in _SEVENTH[:0:-1])])
-    return np.column_stack((x, y))
-
-
-_HOURS, _WEEK = _circle_of_hours(), _circle_of_days()
+_HOURS = _circle_of_hours()
+_WEEK = np.column_stack(
+    ((*_SEVENTH_X, *_SEVENTH_X[:0:-1]), (*_SEVENTH, *(-y for y in _SEVENTH[:0:-1])))
+)

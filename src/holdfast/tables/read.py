@@ -182,11 +182,6 @@ def _read_batches(
             yield from _stream(kind, file, head, path, text, columns, part_rows, notify)
 
 
-def is_pandas_index(name: str) -> bool:
-    """Whether a column holds the row labels of a pandas table that had no name for them."""
-    return re.fullmatch(r"__index_level_\d+__", name) is not None
-
-
 @contextmanager
 def _open(path: str, *, whole: bool = True) -> Iterator[IO[bytes]]:
     """Open a file in which one can go back; what comes through a pipe is read whole."""
@@ -313,7 +308,7 @@ def _stream(
 
 def _drop_index(table: "pa.Table", source: str, notify: Notify) -> "pa.Table":
     """Leave out the row labels that pandas stores as a column; they are no measurement."""
-    labels = [name for name in table.column_names if is_pandas_index(name)]
+    labels = [name for name in table.column_names if re.fullmatch(r"__index_level_\d+__", name)]
     if labels:
         notify(f"{source}: ignoring {list_names(labels)}, the index of a pandas table.")
     return table.drop_columns(labels) if labels else table

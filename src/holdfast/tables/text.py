@@ -53,7 +53,9 @@ def settle_format(
     lines = head.decode(text.encoding, errors="replace").lstrip("\ufeff").splitlines()
     separator = {"\\t": "\t", "tab": "\t"}.get(text.separator or "", text.separator)
     if separator is None:
-        separator = "\t" if tabs else _find_separator(lines[0] if lines else "")
+        bare = re.sub(r'"[^"]*"', "", lines[0] if lines else "")
+        found = (other for other in (",", ";", "\t", "|") if other in bare)
+        separator = "\t" if tabs else next(found, ",")
     decimal = text.decimal or _find_decimal(lines[1 if text.header else 0 :], separator)
     for name, value in (("separator", separator), ("decimal", decimal)):
         if len(value) != 1 or not value.isascii() or value in '"\r\n':
@@ -65,11 +67,6 @@ def settle_format(
         commas = " and numbers have decimal commas" if decimal == "," else ""
         notify(f"{source}: columns are separated by {written}{commas}.")
     return TextFormat(separator, decimal, text.encoding, text.header)
-
-
-def _find_separator(line: str) -> str:
-    bare = re.sub(r'"[^"]*"', "", line)
-    return next((other for other in (",", ";", "\t", "|") if other in bare), ",")
 
 
 def _find_decimal(lines: list[str], separator: str) -> str:

@@ -5,7 +5,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -160,7 +160,12 @@ def _write_binary(ending: str, file: IO[bytes], tables: "Iterable[pa.Table]") ->
 
 def _write_text(file: IO[bytes], tables: "Iterable[pa.Table]", separator: str) -> None:
     """Write CSV in which text has quotes only where it needs them; Arrow would quote all of it."""
-    for number, block in enumerate(_in_blocks(tables)):
+    blocks = (
+        table.slice(start, _BLOCK_ROWS)
+        for table in tables
+        for start in range(0, max(table.num_rows, 1), _BLOCK_ROWS)
+    )
+    for number, block in enumerate(blocks):
         if number == 0:
             text = io.StringIO()
             csv.writer(text, delimiter=separator, lineterminator="\n").writerow(block.column_names)
@@ -169,12 +174,6 @@ def _write_text(file: IO[bytes], tables: "Iterable[pa.Table]", separator: str) -
         how = arrow_csv.WriteOptions(include_header=False, delimiter=separator, quoting_style=style)
         arrow_csv.write_csv(block, buffer := io.BytesIO(), how)
         file.write(buffer.getvalue())
-
-
-def _in_blocks(tables: "Iterable[pa.Table]") -> "Iterator[pa.Table]":
-    for table in tables:
-        for start in range(0, max(table.num_rows, 1), _BLOCK_ROWS):
-            yield table.slice(start, _BLOCK_ROWS)
 
 
 def _needs_quotes(table: "pa.Table", separator: str) -> bool:
