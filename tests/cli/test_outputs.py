@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.tables import read, write
+from holdfast.cli import inputs
+from holdfast.tables import write
 
 OUTPUTS = ("-o", "labels.csv", "--model", "m.holdfast", "--linkage", "z.npy")
 
@@ -28,7 +29,7 @@ def test_nothing_is_replaced_without_force(holdfast, people, folder):
 
 
 def test_outputs_are_checked_before_the_work(holdfast, people, folder, monkeypatch):
-    monkeypatch.setattr(read, "read_table", None)  # any use of it would fail
+    monkeypatch.setattr(inputs, "read_table", None)  # any use of it would fail
     (folder / "m.holdfast").write_text("mine")
     assert holdfast("fit", people, *OUTPUTS).code == 2
     assert holdfast("fit", people, "-o", "a.csv", "--model", "a.csv").code == 2

@@ -178,13 +178,13 @@ def test_updates_at_the_same_time_wait_for_each_other(holdfast, people, model, m
         path = people.parent / part
         path.write_text(path.read_text().replace("\np", "\nq"))
     together = threading.Barrier(3)
-    hold = changes.hold_model
+    hold = changes.inputs.hold_model
 
     def hold_together(*arguments, **options):
         together.wait(60)  # all have started, none has locked the model
         return hold(*arguments, **options)
 
-    monkeypatch.setattr(changes, "hold_model", hold_together)
+    monkeypatch.setattr(changes.inputs, "hold_model", hold_together)
     codes = []
     programs = [
         threading.Thread(

@@ -6,6 +6,7 @@ from typing import Any
 
 from holdfast._machine import pa
 from holdfast._machine.work import Progress
+from holdfast.cli import inputs
 from holdfast.cli import options as opt
 from holdfast.cli.clusterer import (
     Measured,
@@ -15,14 +16,6 @@ from holdfast.cli.clusterer import (
     relate_costs,
 )
 from holdfast.cli.console import Console, IncompleteResult, InputError
-from holdfast.cli.inputs import (
-    check_counts,
-    choose_rows,
-    read_dataset,
-    read_distances,
-    read_raw,
-    read_sparse_file,
-)
 from holdfast.cli.options import option
 from holdfast.clusterers import METHODS
 from holdfast.tables.write import STREAM_ENDINGS, check_outputs, write_table
@@ -194,15 +187,15 @@ def audit(
     check_outputs({"--out": (asked.out, STREAM_ENDINGS)}, force=asked.force, inputs=(data,))
     measured = {"trials": how.trials, "repeats": how.repeats, "seed": how.seed}
     if asked.clusterer is not None:
-        raw = read_raw(data, read, column, asked.text, asked.by_distance, console)
-        some = raw.take(choose_rows(raw.n_rows, asked.most, how.seed, console))
+        raw = inputs.read_raw(data, read, column, asked.text, asked.by_distance, console)
+        some = raw.take(inputs.choose_rows(raw.n_rows, asked.most, how.seed, console))
         records, told = measure_clusterer(asked.clusterer, some, how, asked, console)
         _show({**measured, **told}, records, {}, Measured(some.rows, raw.n_rows), asked, console)
         return
     found = _read(data, read, column, asked, how.seed, console)
     rows = found.rows
     check_quadratic(rows.shape[0], names)
-    check_counts(ks, rows.shape[0])
+    inputs.check_counts(ks, rows.shape[0])
     records = []
     failed: dict[str, str] = {}
     with (
@@ -226,18 +219,18 @@ def _read(
 ) -> Measured:  # fmt: skip
     """Read the rows that are measured, or the distances between them."""
     if data.lower().endswith(".npz"):
-        sparse = read_sparse_file(data, column)
+        sparse = inputs.read_sparse_file(data, column)
         console.notice(f"{data}: {sparse.shape[0]:,} sparse rows, used as they are.")
-        chosen = choose_rows(sparse.shape[0], asked.most, seed, console)
+        chosen = inputs.choose_rows(sparse.shape[0], asked.most, seed, console)
         return Measured(sparse[chosen], sparse.shape[0])
     if asked.by_distance:
-        distances = read_distances(data, read, column, console)
-        chosen = choose_rows(distances, asked.most, seed, console)
+        distances = inputs.read_distances(data, read, column, console)
+        chosen = inputs.choose_rows(distances, asked.most, seed, console)
         return Measured(distances[chosen][:, chosen], distances.shape[0])
     from holdfast.clusterers.adapt import prepare_again
 
-    dataset = read_dataset(data, read, column, console)
-    chosen = choose_rows(dataset.rows, asked.most, seed, console)
+    dataset = inputs.read_dataset(data, read, column, console)
+    chosen = inputs.choose_rows(dataset.rows, asked.most, seed, console)
 
     def again(clusterer: Any, name: str) -> Any:
         return prepare_again(dataset, chosen, clusterer, column.scale(name))

@@ -8,17 +8,9 @@ import typer
 
 from holdfast._machine import np
 from holdfast._machine.work import Progress, ProgressOption
+from holdfast.cli import inputs
 from holdfast.cli import options as opt
 from holdfast.cli.console import Console, InputError, input_errors
-from holdfast.cli.inputs import (
-    check_cuts,
-    hold_model,
-    load_model,
-    prepare_as,
-    read_file,
-    save_model,
-    table_of,
-)
 from holdfast.cli.labels import predict_cuts
 from holdfast.cli.options import option
 from holdfast.tables.write import check_outputs
@@ -66,24 +58,26 @@ def update(
         raise InputError("give rows to --add, to --remove, or both.")
     if add == remove == "-":
         raise InputError("only one of --add and --remove can be standard input.")
-    inputs = tuple(path for path in (model, add, remove) if path is not None)
-    check_outputs({"--to": (to, ())}, force=force, inputs=inputs)
-    with hold_model(model, console, replaced=to is None) as check:
-        before = load_model(model, rows_for="updated")
-        exact = (table_of(before).id_name,)  # ids are text as written, as in the fit
+    sources = tuple(path for path in (model, add, remove) if path is not None)
+    check_outputs({"--to": (to, ())}, force=force, inputs=sources)
+    with inputs.hold_model(model, console, replaced=to is None) as check:
+        before = inputs.load_model(model, rows_for="updated")
+        exact = (inputs.table_of(before).id_name,)  # ids are text as written, as in the fit
         added, removed = (
             None
             if path is None
-            else prepare_as(read_file(path, read, console, exact=exact), before, console)
+            else inputs.prepare_as(
+                inputs.read_file(path, read, console, exact=exact), before, console
+            )
             for path in (add, remove)
         )
         after = _apply(before, added, removed, console)
-        ks = tuple(k for k in table_of(before).cuts if k <= after.hierarchy_.n_centers)
+        ks = tuple(k for k in inputs.table_of(before).cuts if k <= after.hierarchy_.n_centers)
         with console.progress("comparing") as progress:
             differences = compare_models(before, after, ks, progress)
         check()
         written = model if to is None else to
-        save_model(after, written)
+        inputs.save_model(after, written)
     record = {
         "added": 0 if added is None else len(added.rows),
         "removed": 0 if removed is None else len(removed.rows),
@@ -160,15 +154,15 @@ def diff(
     """
     console = Console("diff", display)
     asked = None if clusters is None else opt.parse_counts(clusters)
-    models = [load_model(path, rows_for="compared") for path in (before, after)]
-    cuts = [table_of(model).cuts for model in models]
+    models = [inputs.load_model(path, rows_for="compared") for path in (before, after)]
+    cuts = [inputs.table_of(model).cuts for model in models]
     ks = asked or tuple(k for k in cuts[0] if k in cuts[1])
     if not ks:
         raise InputError(
             "the models were fitted for different numbers of clusters; add --clusters."
         )
     for model, path in zip(models, (before, after), strict=True):
-        check_cuts(model, ks, path)
+        inputs.check_cuts(model, ks, path)
     with console.progress("comparing") as progress:
         differences = compare_models(models[0], models[1], ks, progress)
     _show_differences(console, {}, differences)
@@ -181,7 +175,7 @@ def compare_models(
     progress: ProgressOption,
 ) -> dict[int, "CutDifference"]:
     """Compare the cuts of two models that hold their rows."""
-    if table_of(before).preparation != table_of(after).preparation:
+    if inputs.table_of(before).preparation != inputs.table_of(after).preparation:
         raise InputError(
             "the models prepared their columns differently, so their rows cannot be compared. Fit "
             "the second model with --like and the first."

@@ -5,17 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import holdfast
 from holdfast._machine import np
+from holdfast.cli import inputs
 from holdfast.cli import options as opt
 from holdfast.cli.console import Console, InputError, input_errors
-from holdfast.cli.inputs import (
-    check_counts,
-    check_method,
-    limit_counts,
-    load_model,
-    read_dataset,
-    save_model,
-    table_of,
-)
 from holdfast.cli.labels import describe_cuts, describe_profile, show_labels
 from holdfast.cli.options import option
 from holdfast.cli.parts import FitJob, SaveOptions, append_labels, column_scale_as, fit_parts
@@ -53,7 +45,7 @@ class FitOptions:
         if like is None:
             usual = FitOptions("8", "means", "euclidean", "auto", 0, self.max_centers)
         else:
-            cuts = ",".join(map(str, table_of(like).cuts))
+            cuts = ",".join(map(str, inputs.table_of(like).cuts))
             # After the number of clusters is known, a model without a limit has none here either.
             most = None if like.max_centers is None else str(like.max_centers)
             usual = FitOptions(
@@ -103,15 +95,15 @@ def fit(
     values are filled and marked. The column center_from marks centers: a row is the center of its
     cluster in every cut with at least that many clusters.
     """
-    inputs = (data,) if save.like is None else (data, save.like)
+    sources = (data,) if save.like is None else (data, save.like)
     others = {"model": (save.model, ()), "linkage": (save.linkage, (".npy",))}
-    console = output.open("fit", display, inputs, **others)
+    console = output.open("fit", display, sources, **others)
     like = None if save.like is None else _load_like(save.like, column)
     chosen = given.settle(like, console)
     ks = opt.parse_counts(str(chosen.clusters))
     estimator = _build_estimator(ks, chosen, whole=bool(save.model or save.linkage))
     if like is not None and column.id is None:
-        column = replace(column, id=table_of(like).id_name)
+        column = replace(column, id=inputs.table_of(like).id_name)
     job = FitJob(data, read, column, weights, like, save, output.out, append)
     announce_compiling(str(chosen.method), console)
     if chunked:
@@ -119,12 +111,12 @@ def fit(
             raise InputError("--polish needs all rows at once; leave out --chunked.")
         fit_parts(estimator, job, ks, console)
         return
-    dataset = read_dataset(
+    dataset = inputs.read_dataset(
         data, read, column, console, method=str(chosen.method), weights=weights, like=like,
         keep_written=append,
     )  # fmt: skip
-    check_counts(ks, dataset.rows.shape[0])
-    ks = limit_counts(ks, [dataset], console)
+    inputs.check_counts(ks, dataset.rows.shape[0])
+    ks = inputs.limit_counts(ks, [dataset], console)
     what = f"clustering {dataset.rows.shape[0]:,} rows"
     with console.progress(what) as progress, input_errors():
         scale = column_scale_as(like, dataset.preparation)
@@ -142,7 +134,7 @@ def _load_like(path: str, column: opt.ColumnOptions) -> "HierarchicalKMedian":
             f"--like repeats how the model prepares columns; {', '.join(changed)} would change it. "
             "Leave out one of the two."
         )
-    return load_model(path)
+    return inputs.load_model(path)
 
 
 def announce_compiling(method: str, console: Console) -> None:
@@ -167,7 +159,7 @@ def _build_estimator(
 
     Unless the whole hierarchy is wanted, the fit stops at the last cut; the centers are the same.
     """
-    check_method(str(chosen.method), str(chosen.metric))
+    inputs.check_method(str(chosen.method), str(chosen.metric))
     seed = int(chosen.seed or 0)
     opt.check_seed(seed)
     epsilon = opt.parse_epsilon(str(chosen.epsilon))
@@ -204,7 +196,7 @@ def _write(
             ids = None if dataset.ids is None else dataset.ids.to_numpy()
             of_rows = (dataset.id_name, ids, dataset.used)
             estimator.table_ = TableRecord(dataset.preparation, *of_rows, ks)
-            save_model(estimator, save.model, include_rows=not save.no_rows)
+            inputs.save_model(estimator, save.model, include_rows=not save.no_rows)
     if save.linkage is not None:
         merges = hierarchy.linkage()
         write_file(save.linkage, lambda file: np.save(file, merges))

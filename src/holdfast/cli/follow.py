@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast._machine import np, pa
+from holdfast.cli import inputs
 from holdfast.cli import options as opt
 from holdfast.cli.ask import open_lineage
 from holdfast.cli.console import BindingBudget, Console, InputError, input_errors
-from holdfast.cli.inputs import (
-    hold_model,
-    load_model,
-    prepare_as,
-    read_file,
-    save_model,
-    table_of,
-)
 from holdfast.cli.labels import describe_costs, show_labels
 from holdfast.cli.options import option
 from holdfast.tables.errors import explain_writing
@@ -122,12 +115,12 @@ def follow(
     series = _choose_lineage(model, keep, in_lineage)
     same = keep.to is not None and os.path.realpath(keep.to) == os.path.realpath(model)
     _check_outputs(model, data, output, keep, same=same)
-    with hold_model(model, console, replaced=same) as check:
+    with inputs.hold_model(model, console, replaced=same) as check:
         if in_lineage and series is not None:
             with input_errors():
                 before = series[-1].model()
         else:
-            before = load_model(model, rows_for="followed")
+            before = inputs.load_model(model, rows_for="followed")
         dataset = _read(data, read, before, id, weights, console)
         with console.progress(f"following {dataset.rows.shape[0]:,} rows") as progress:
             today = _follow(before, dataset, options, progress)
@@ -135,7 +128,7 @@ def follow(
             _append(series, before, today, keep, console)
         check()
         if keep.to is not None and not how.dry_run:
-            save_model(today, keep.to)
+            inputs.save_model(today, keep.to)
     record = _describe(today)
     if not how.dry_run:
         _write_labels(console, today, dataset, record, output.out, keep, series)
@@ -185,9 +178,9 @@ def _check_outputs(
 ) -> None:
     if same and not output.force:
         raise InputError(f"--model {keep.to} is the model that is followed; add --force.")
-    inputs = (data,) if same else (model, data)
+    sources = (data,) if same else (model, data)
     outputs: Outputs = {"--out": (output.out, TABLE_ENDINGS), "--model": (keep.to, ())}
-    check_outputs(outputs, force=output.force, inputs=inputs)
+    check_outputs(outputs, force=output.force, inputs=sources)
     if keep.lineage is not None and not os.path.isdir(keep.lineage):
         check_outputs({"--lineage": (keep.lineage, ())}, force=False, inputs=(model, data))
 
@@ -200,9 +193,9 @@ def _read(
     weights: str | None,
     console: Console,
 ) -> "Dataset":
-    known = table_of(model).id_name
-    table = read_file(data, read, console, exact=(id, known))
-    dataset = prepare_as(table, model, console, id=id, weights=weights)
+    known = inputs.table_of(model).id_name
+    table = inputs.read_file(data, read, console, exact=(id, known))
+    dataset = inputs.prepare_as(table, model, console, id=id, weights=weights)
     if dataset.id_name is None and model.ids_ is not None:
         raise InputError(
             f"the model has ids{f' of column {known}' if known else ''}, but {data} has no such "
@@ -216,7 +209,7 @@ def _follow(
 ) -> Any:
     if "levels" not in options:
         most = model.hierarchy_.n_centers
-        options = {**options, "levels": [k for k in table_of(model).cuts if k <= most]}
+        options = {**options, "levels": [k for k in inputs.table_of(model).cuts if k <= most]}
     with input_errors():
         return model.set_params(verbose=progress).follow(
             dataset.values, ids=dataset.used_ids, sample_weight=dataset.weight, **options

@@ -6,16 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast._machine import np, pa
 from holdfast._machine.work import Progress, ProgressOption
+from holdfast.cli import inputs
 from holdfast.cli import options as opt
 from holdfast.cli.console import Console
-from holdfast.cli.inputs import (
-    check_cuts,
-    choose_id,
-    load_model,
-    prepare_as,
-    read_file,
-    table_of,
-)
 from holdfast.cli.options import option
 from holdfast.cli.parts import Parts, append_labels, show_parts
 from holdfast.tables.errors import count, show_name
@@ -60,9 +53,9 @@ def cut(
     """Cut a fitted hierarchy into any number of clusters, without fitting again."""
     ks = opt.parse_counts(clusters)
     console = output.open("cut", display, (model,))
-    fitted = load_model(model)
-    check_cuts(fitted, ks, model)
-    hierarchy, source = fitted.hierarchy_, table_of(fitted)
+    fitted = inputs.load_model(model)
+    inputs.check_cuts(fitted, ks, model)
+    hierarchy, source = fitted.hierarchy_, inputs.table_of(fitted)
     table = build_label_table(
         None if source.ids is None else source.id_name,
         None if source.ids is None else pa.array(source.ids),
@@ -95,19 +88,19 @@ def predict(
     """
     asked = None if clusters is None else opt.parse_counts(clusters)
     console = output.open("predict", display, (model, data))
-    fitted = load_model(model)
-    source = table_of(fitted)
+    fitted = inputs.load_model(model)
+    source = inputs.table_of(fitted)
     ks = source.cuts if asked is None else asked
-    check_cuts(fitted, ks, model)
+    inputs.check_cuts(fitted, ks, model)
     if chunked:
         parts = Parts.of(data, read, output.out, console, keep_written=append)
-        id = choose_id(id, source, parts.first())
+        id = inputs.choose_id(id, source, parts.first())
         parts = replace(parts, preparation=source.preparation, id=id)
         record = parts.write_labels(fitted.hierarchy_, ks, output.out, console)
         show_parts(record, {"out": output.out}, console)
         return
-    table = read_file(data, read, console, exact=(id, source.id_name), keep_written=append)
-    dataset = prepare_as(table, fitted, console, id=id)
+    table = inputs.read_file(data, read, console, exact=(id, source.id_name), keep_written=append)
+    dataset = inputs.prepare_as(table, fitted, console, id=id)
     with console.progress(f"labeling {dataset.rows.shape[0]:,} rows") as progress:
         labels = predict_cuts(fitted.hierarchy_, dataset.rows, ks, progress)
     _keep_fitted(fitted, dataset, labels)

@@ -15,18 +15,9 @@ from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.explain import label_level
 from holdfast.hierarchy.rules import Column
+from holdfast.report import movement
 from holdfast.report.choosing import choose_epsilon, choose_k, count_epsilon_fits
 from holdfast.report.inputs import Inputs, check_inputs
-from holdfast.report.movement import (
-    compare_methods,
-    count_fits,
-    count_refits,
-    find_rows,
-    list_interval,
-    measure_own,
-    name_amount,
-    named_rows,
-)
 from holdfast.report.page import Report, list_numbers
 from holdfast.report.segments import choose_columns, count_bootstraps, summarise_segments
 from holdfast.report.verdict import compose_verdict
@@ -158,15 +149,15 @@ def _summarise(inputs: Inputs) -> dict[str, Any]:
     shown = choose_columns(inputs, hierarchy.cut(inputs.k))
     work = _plan_work(inputs)
     with Progress(inputs.progress, sum(work.values()), "rounds", "measuring") as progress:
-        own = measure_own(inputs, progress)
-        comparison = compare_methods(inputs, own, progress)
+        own = movement.measure_own(inputs, progress)
+        comparison = movement.compare_methods(inputs, own, progress)
         found = None
         if inputs.show_rows:
             part = progress.part("finding rows to look at", work["rows"])
-            found = find_rows(inputs, hierarchy, shown, part)
+            found = movement.find_rows(inputs, hierarchy, shown, part)
             progress.advance(work["rows"])
         part = progress.part("measuring each segment", work["segments"])
-        segments = summarise_segments(inputs, hierarchy, shown, named_rows(found), part)
+        segments = summarise_segments(inputs, hierarchy, shown, movement.named_rows(found), part)
         progress.advance(work["segments"])
         part = progress.part("examining epsilon", work["epsilon"])
         about_epsilon = choose_epsilon(inputs, fitted.epsilon_, part)
@@ -203,9 +194,9 @@ def _summarise(inputs: Inputs) -> dict[str, Any]:
 def _plan_work(inputs: Inputs) -> dict[str, float]:
     """Count the rounds of each part: fits on as many rows as methods are compared on."""
     own = inputs.rows.shape[0] / inputs.sample.size
-    work = {method.name: float(count_fits(inputs, method)) for method in inputs.methods}
+    work = {method.name: float(movement.count_fits(inputs, method)) for method in inputs.methods}
     if inputs.show_rows:
-        work["rows"] = float(count_refits(inputs))
+        work["rows"] = float(movement.count_refits(inputs))
     work["segments"] = own * count_bootstraps(inputs)
     work["epsilon"] = float(count_epsilon_fits(inputs))
     return work
@@ -221,7 +212,7 @@ def _describe_provenance(inputs: Inputs) -> dict[str, Any]:
         "measurements": {
             "trials": inputs.trials,
             "random states": inputs.repeats,
-            "rows removed": ", ".join(name_amount(amount) for amount in inputs.deletes),
+            "rows removed": ", ".join(movement.name_amount(amount) for amount in inputs.deletes),
             "methods": ", ".join(method.title for method in inputs.methods),
             "rows compared on": f"{inputs.sample.size:,}",
         },
@@ -246,7 +237,7 @@ def build_sensitivity_report(result: SensitivityResult) -> Report:
     Report
     """
     n_ks = len(result.n_clusters)
-    lines = [list_interval(result, [c], range(n_ks)) for c in range(len(result.changes))]
+    lines = [movement.list_interval(result, [c], range(n_ks)) for c in range(len(result.changes))]
     content: dict[str, Any] = {
         "format": FORMAT,
         "kind": "sensitivity",
