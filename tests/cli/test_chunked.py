@@ -190,6 +190,15 @@ def test_all_values_decide_what_a_column_holds(holdfast, late):
     assert load("m").table_.preparation.columns == ("c", "a")
 
 
+def test_a_wrong_value_is_told_by_its_row_in_the_file(holdfast, late, folder):
+    lines = (folder / late).read_text().splitlines()
+    lines[1801] = "inf,1,7,3,no,false"  # after the header
+    (folder / late).write_text("\n".join(lines) + "\n")
+    done = holdfast("fit", late, "-k", "3", "--chunked", "-o", "l.csv", "--drop", "b,c")
+    assert done.code == 2
+    assert "column a of late.csv has 1 infinite value, the first in row 1,800 (from 0)" in done.err
+
+
 def test_decimals_booleans_and_empty_columns_of_parquet(holdfast, folder):
     rng = np.random.default_rng(2)
     n = 300

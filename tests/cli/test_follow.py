@@ -197,6 +197,9 @@ def test_lineage_answers_questions(holdfast, series):
     found = json.loads(holdfast("lineage", series, "--of", "C041", "--level", 3, "--json").out)
     names = [line["name"] for line in found["of"]]
     assert names[0] != names[1] == names[2]
+    shown = holdfast("lineage", series, "--of", "C041", "--level", 3).out.splitlines()[1:]
+    held = ["yes" if line["held"] else "no" for line in found["of"]]
+    assert [line.split()[-1] for line in shown] == held
     found = json.loads(holdfast("lineage", series, "--since", "week 2", "--json").out)
     assert {line["id"] for line in found["moves"]} == {"C042"}
     assert {line["column"] for line in found["moves"]} <= {"spend", "visits"}

@@ -90,6 +90,14 @@ def test_history_follows_one_cluster(written):
         written.history(9, level=3)
 
 
+def test_rows_that_joined_clusters_add_up_to_the_moves(written):
+    for release in list(written)[1:]:
+        here = written.clusters()[written.clusters()["release"] == release.number]
+        for level in release.levels["level"]:
+            n_moves = np.count_nonzero(release.moves["level"] == level)
+            assert here["joined"][here["level"] == level].sum() == n_moves
+
+
 def test_of_tells_where_a_row_was(written):
     found = written.of("b")
     assert found[found["level"] == 3]["name"].tolist() == [0, 1, 1]

@@ -10,7 +10,10 @@ import pytest
 
 from holdfast import TablePreparer
 from holdfast.tables import summary as tables_summary
+from holdfast.tables.columns import ColumnChoice
+from holdfast.tables.dataset import prepare_table
 from holdfast.tables.preparation import Preparation
+from holdfast.tables.preparer import to_table
 from holdfast.tables.summary import Distinct, core_deviation, median, step_deviation
 from holdfast_paper.draws import normal, scales
 
@@ -185,3 +188,14 @@ def test_a_transformation_changes_no_table():
     kept = X.copy()
     TablePreparer().fit(X).transform(X)
     np.testing.assert_array_equal(X, kept)
+
+
+def test_rows_that_are_left_out_decide_nothing():
+    values = np.arange(60.0).reshape(20, 3) ** 2
+    gaps = values.copy()
+    gaps[[3, 19], [0, 1]] = np.nan  # the last row has the largest values
+    choice = ColumnChoice()
+    found = prepare_table(to_table(gaps), choice, missing="drop")
+    kept = prepare_table(to_table(np.delete(values, [3, 19], axis=0)), choice, missing="drop")
+    assert found.preparation == kept.preparation
+    np.testing.assert_array_equal(found.rows, kept.rows)
