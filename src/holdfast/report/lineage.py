@@ -142,13 +142,13 @@ def _describe_picture(seen: list[_Seen], level: int) -> dict[str, Any]:
         "order": list(picture.order),
         "height": round_number(picture.height, 8),
         "bars": [
-            [bar.release, bar.name, round_number(bar.low, 8), round_number(bar.high, 8), bar.event]
+            [bar.release, bar.name, *list_numbers([bar.low, bar.high], 8), bar.event]
             for bar in picture.bars
         ],
         "bands": [
-            [b.release, b.source, b.target, b.size]
-            + [round_number(b.start, 8), round_number(b.end, 8)]
-            for b in picture.bands
+            [band.release, band.source, band.target, band.size]
+            + list_numbers([band.start, band.end], 8)
+            for band in picture.bands
         ],
     }
 
@@ -162,9 +162,7 @@ def _describe_release(seen: _Seen) -> dict[str, Any]:
             str(line["level"]): {
                 **{name: round_number(line[name]) for name in ("moved", "fresh_moved")},
                 **{name: round_number(line[name], 8) for name in _COSTS},
-                "events": [
-                    _say_segments(e) for e in list_events(release.events, int(line["level"]))
-                ],
+                "events": list(map(_say_segments, list_events(release.events, line["level"]))),
             }
             for line in release.levels
         },
@@ -216,9 +214,7 @@ def _describe_moves(release: Release, level: int, rows: bool) -> dict[str, Any]:
                 "gain": round_number(moves["gain"][i], 3),
                 "columns": [
                     [release.columns[j], round_number(before), round_number(after)]
-                    for j, before, after in zip(
-                        *(part.tolist() for part in carried[i]), strict=True
-                    )
+                    for j, before, after in zip(*carried[i].tolist(), strict=True)
                     if j >= 0
                 ],
             }
@@ -237,39 +233,28 @@ def _find_rows(last: Release, seen: list[_Seen], level: int) -> list[dict[str, A
     following = last.next_moves[last.next_moves["level"] == level]
     following = following[np.argsort(-following["gain"], kind="stable")][:MAX_ROWS]
     ids = last.ids_of(following["row"]).tolist()
-    lists = []
-    if len(following):
-        lists.append(
-            {
-                "title": "Would move next",
-                "text": "Moving these rows would lower the cost most; the price or the budget "
-                "holds them.",
-                "head": ["Row", "From", "To", "Gain"],
-                "lines": [
-                    [str(id), int(m["from"]), int(m["to"]), round_number(m["gain"], 3)]
-                    for id, m in zip(ids, following, strict=True)
-                ],
-            }
-        )
-    times: Counter[Any] = Counter()
+    next_lines: list[list[Any]] = [
+        [str(id), int(m["from"]), int(m["to"]), round_number(m["gain"], 3)]
+        for id, m in zip(ids, following, strict=True)
+    ]
     paths: dict[Any, list[int]] = {}
     for one in seen:
         places = one.release.moves[["level", "from", "to"]].tolist()
         for id, (k, a, b) in zip(one.moved, places, strict=True):
             if k == level:
-                times[id] += 1
                 paths.setdefault(id, [a]).append(b)
-    often = [(id, n) for id, n in times.most_common(MAX_ROWS) if n > 1]
-    if often:
-        lists.append(
-            {
-                "title": "Moved most often",
-                "text": "These rows lie near a boundary or change a lot.",
-                "head": ["Row", "Times", "Segments"],
-                "lines": [[str(id), n, " → ".join(map(str, paths[id]))] for id, n in often],
-            }
-        )
-    return lists
+    often = sorted(paths.items(), key=lambda item: -len(item[1]))[:MAX_ROWS]
+    often_lines: list[list[Any]] = [
+        [str(id), len(path) - 1, " → ".join(map(str, path))] for id, path in often if len(path) > 2
+    ]
+    held = "Moving these rows would lower the cost most; the price or the budget holds them."
+    near = "These rows lie near a boundary or change a lot."
+    lists = (
+        ("Would move next", held, ["Row", "From", "To", "Gain"], next_lines),
+        ("Moved most often", near, ["Row", "Times", "Segments"], often_lines),
+    )
+    keys = ("title", "text", "head", "lines")
+    return [dict(zip(keys, found, strict=True)) for found in lists if found[-1]]
 
 
 def _spread(release: Release) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
