@@ -18,13 +18,12 @@ from holdfast.cli import (
     audit,
     changes,
     demo,
-    experiments,
     fit,
     follow,
     labels,
     match,
+    measure,
     options,
-    report,
 )
 from holdfast.cli.console import (
     FAILURE,
@@ -238,8 +237,8 @@ _add(follow.follow, follow.EXAMPLES)
 _add(ask.lineage, ask.LINEAGE_EXAMPLES)
 _add(ask.explain, ask.EXPLAIN_EXAMPLES)
 _add(audit.audit, audit.EXAMPLES)
-_add(experiments.tune, experiments.TUNE_EXAMPLES)
+_add(measure.tune, measure.TUNE_EXAMPLES)
 _add(match.match, match.EXAMPLES)
-_add(report.report, report.EXAMPLES)
-_add(experiments.reproduce, experiments.REPRODUCE_EXAMPLES)
+_add(measure.report, measure.REPORT_EXAMPLES)
+_add(measure.reproduce, measure.REPRODUCE_EXAMPLES)
 _add(demo.demo, demo.EXAMPLES)
