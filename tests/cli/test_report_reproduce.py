@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from holdfast import TablePreparer
-from holdfast.cli import app, report
+from holdfast.cli import app, measure
 from holdfast.report import Report
 from holdfast_paper.claims import Verdict
 from holdfast_paper.flow import Reproduction
@@ -62,7 +62,7 @@ def test_page_says_what_was_done_to_the_table(holdfast, people, folder):
 
 def test_page_repeats_the_command_without_folders():
     words = ["report", "/home/ann/secret/a b.csv", "-k", "4", "x/y.csv", "--out=/home/ann/p.html"]
-    shown = report._describe_command(words)
+    shown = measure._describe_command(words)
     assert shown == "holdfast report 'a b.csv' -k 4 x/y.csv --out=p.html"
 
 
