@@ -33,7 +33,7 @@ CASES = ((1e8, 5e6, 20), (1e9, 1e7, 100), (1e11, 1e8, 1000))
 def measure(n: int, max_cells: int) -> dict[str, float]:
     """Seconds of one core for a row and a cell, and bytes of a cell; three columns."""
     from holdfast import HierarchicalKMedian
-    from holdfast.rows.capped import Cap, CappedSketch
+    from holdfast.rows.log import Cap, CappedSketch
 
     cap = Cap(max_cells, 0)
     parts = np.array_split(make_rows(Rows(n)), 8)
@@ -94,7 +94,7 @@ def measure_memory(n: int) -> dict[str, float]:
 
 def write_sketch(rows: np.ndarray, max_cells: int, file: str) -> int:
     """Write the pickled sketch of rows; return its number of cells."""
-    from holdfast.rows.capped import Cap, CappedSketch
+    from holdfast.rows.log import Cap, CappedSketch
 
     ones = np.ones(rows.shape[0], dtype=np.int64)
     sketch = CappedSketch.empty(Cap(max_cells, 0), rows.shape[1]).add_rows(rows, ones)
@@ -144,7 +144,7 @@ def measure_role(role: str, files: list[str]) -> None:
     """Print the peak memory of a process with this role; all that it has loaded counts."""
     import distributed  # noqa: F401  # as any process of a cluster does
 
-    from holdfast.rows.capped import Cap, CappedSketch
+    from holdfast.rows.log import Cap, CappedSketch
 
     few = normal(np.random.default_rng(0), (5000, 3))
     small = CappedSketch.empty(Cap(1000, 0), 3).add_rows(few, np.ones(5000, dtype=np.int64))
@@ -165,7 +165,7 @@ def main() -> None:
     if sys.argv[1:2] in (["worker"], ["driver"]):
         measure_role(sys.argv[1], sys.argv[2:])
         return
-    from holdfast.rows.capped import MAX_CELLS
+    from holdfast.rows.log import MAX_CELLS
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=8_000_000)

@@ -22,8 +22,7 @@ from holdfast.estimator import HierarchicalKMedian
 from holdfast.estimator.updates import hold_rows, undo_on_error
 from holdfast.hierarchy.model import Locator
 from holdfast.parameters import check_choices, check_integer
-from holdfast.rows.capped import MAX_CELLS, Cap, CappedSketch
-from holdfast.rows.log import RowLog
+from holdfast.rows.log import MAX_CELLS, Cap, CappedSketch, RowLog
 from holdfast.rows.sketch import Sketch, whole_weights
 from holdfast.tables.errors import TableError, TextError
 from holdfast.tables.read import PART_ROWS, read_parts

@@ -31,7 +31,7 @@ from holdfast.chunks import (
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.estimator.updates import undo_on_error
 from holdfast.hierarchy.model import Locator
-from holdfast.rows.capped import MAX_CELLS, Cap, CappedSketch
+from holdfast.rows.log import MAX_CELLS, Cap, CappedSketch
 
 try:
     import dask.array as da

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from holdfast import HierarchicalKMedian, fit_chunks, predict_chunks
-from holdfast.rows.capped import Cap
+from holdfast.rows.log import Cap
 
 RNG = np.random.RandomState(11)
 ROWS = (RNG.standard_normal((2000, 3)) + 6.0 * (np.arange(2000) % 5)[:, None]).round(3)

@@ -18,7 +18,7 @@ from models import build_model
 
 from holdfast import HierarchicalKMedian, distributed, fit_chunks
 from holdfast.distributed import merge_parts, sketch_partition
-from holdfast.rows.capped import Cap
+from holdfast.rows.log import Cap
 
 sys.path.insert(0, str(Path(__file__).parent))
 from on_cluster import NAMES, ROWS, digest

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.grid.place import place_grid
-from holdfast.rows.capped import MAX_CELLS, Cap, CappedSketch
+from holdfast.rows.log import MAX_CELLS, Cap, CappedSketch
 from holdfast.rows.sketch import Sketch
 
 

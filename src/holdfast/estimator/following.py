@@ -27,7 +27,7 @@ from holdfast.parameters import (
     warn_user,
 )
 from holdfast.pipeline import cluster_rows
-from holdfast.rows.ids import DepartedRows, check_ids, find_ids, normal_ids
+from holdfast.rows.ids import check_ids, find_ids, normal_ids
 from holdfast.rows.log import RowLog
 
 if TYPE_CHECKING:  # loaded on first use: half of the package, and fits do not need it
@@ -38,14 +38,6 @@ if TYPE_CHECKING:  # loaded on first use: half of the package, and fits do not n
 
 class FollowedModel:
     """Mixin for an estimator whose rows may have ids and whose clusters can be followed."""
-
-    n_clusters: int
-    hierarchy_: Hierarchy
-    labels_: NDArray[np.int32]
-    _ids: NDArray[Any] | None
-    _left: DepartedRows | None
-    _bound: bool
-    _least: float | None
 
     @property
     def ids_(self) -> NDArray[Any] | None:

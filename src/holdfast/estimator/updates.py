@@ -21,9 +21,8 @@ from holdfast.estimator.explaining import FOLLOWED, RESULTS, BoundHierarchy, com
 from holdfast.hierarchy import Hierarchy
 from holdfast.parameters import check_choices, check_column_scale, check_weight
 from holdfast.pipeline import cluster_first
-from holdfast.rows.capped import Cap, CappedSketch
 from holdfast.rows.ids import check_ids, find_ids
-from holdfast.rows.log import RowLog
+from holdfast.rows.log import Cap, CappedSketch, RowLog
 from holdfast.rows.sketch import Sketch
 from holdfast.storage.model import ModelRecord
 
