@@ -1,24 +1,15 @@
 """Clusters of all levels -> one hierarchy: an order of splits, costs of every cut, centers, names."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast.follow._kernels import closest_units
 from holdfast.follow.match import Today, Yesterday, key_rows
 from holdfast.follow.state import NEW, Floats, Ints, Levels, Numbers, Problem, Solution
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.locate import MeansLocator
-from holdfast.hierarchy.model import Naming
-
-
-@dataclass(frozen=True, eq=False)
-class _Order:
-    """In which order leaves split off: the label of each leaf, and the parent of each label."""
-
-    label: Numbers
-    parent: Numbers
+from holdfast.hierarchy.model import Locator, Naming
 
 
 def give_names(levels: Levels, next_name: int) -> tuple[Levels, int]:
@@ -40,47 +31,59 @@ def build_changed(
     next_name: int,
     parent: Numbers | None,
 ) -> Hierarchy:
-    """Build the hierarchy of a solution; rows of no weight get the label that they would be predicted."""
-    same = np.array_equal(before.names, found.levels.names)
-    if parent is None and same and np.array_equal(before.path, found.levels.path):
+    """Build the hierarchy of a solution, whose clusters all have names.
+
+    `parent` is the order of splits if leaves are the labels of a new fit. It is that of yesterday if no
+    cluster began, ended or changed its parent. Otherwise clusters between two levels are those of Ward's
+    method on the means of the finer one.
+    """
+    levels, units, table = found.levels, problem.units, today.table
+    same = np.array_equal(before.names, levels.names) and np.array_equal(before.path, levels.path)
+    if parent is None and same:
         parent = yesterday.hierarchy.parent[: before.sizes[-1]]
-    hierarchy = _build_followed(
-        problem, found, parent, today.of_row, today.first_row, next_name,
-        today.table.exponent, today.table.weight_unit,
-    )  # fmt: skip
+    if parent is None:
+        label, parent = _order_splits(found)
+    else:
+        label, parent = np.arange(levels.sizes[-1], dtype=np.int32), parent.copy()
+    leaf, center, path = label[found.leaf], _centers(problem, found), np.empty_like(levels.path)
+    center[label], path[label] = center.copy(), levels.path
+    with np.errstate(over="ignore"):
+        costs = _costs_of_cuts(problem, found, leaf, label, parent) * table.weight_unit
+        costs = np.ldexp(costs, -table.exponent)
+    if not np.isfinite(costs).all():
+        raise ValueError("The cost of X overflows float64. Rescale X or the weights.")
+    metric, order = 2 if units.spherical else 0, np.arange(levels.sizes[-1], dtype=np.int32)
+    scale = (1.0 / problem.ref)[levels.level_of]
+    locator = MeansLocator(found.points, path, scale, order, parent, metric, table.exponent)
+    finest = _label_all(today, rows, leaf[today.of_row], locator)
+    arrays = today.first_row[center], costs, parent, finest
+    for array in arrays:
+        array.flags.writeable = False
+    return Hierarchy(*arrays, locator, names_by_label(levels, path, next_name))
+
+
+def _label_all(today: Today, rows: Floats, label: Numbers, locator: Locator) -> Numbers:
+    """Give rows of no weight the label that they would be predicted."""
     if today.numbers.size == rows.shape[0]:
-        return hierarchy
+        return label
     finest = np.empty(rows.shape[0], dtype=np.int32)
-    finest[today.numbers] = hierarchy.finest
     absent = np.ones(rows.shape[0], dtype=np.bool_)
     absent[today.numbers] = False
-    finest[absent] = hierarchy.locator.finest(rows[absent])
-    finest.flags.writeable = False
-    return replace(hierarchy, finest=finest)
+    finest[today.numbers], finest[absent] = label, locator.finest(rows[absent])
+    return finest
 
 
 def build_unchanged(
     yesterday: Yesterday, today: Today, before: Levels, start: Solution, rows: Floats
 ) -> Hierarchy:
     """Yesterday's hierarchy for the same rows, perhaps in another order."""
-    hierarchy = yesterday.hierarchy.first(before.sizes[-1])
-    label = np.empty(rows.shape[0], dtype=np.int32)
-    label[today.numbers] = start.leaf[today.of_row]
-    center = np.empty(hierarchy.n_centers, dtype=np.int64)
-    keys = key_rows(
-        yesterday.rows[hierarchy.center_indices], None, yesterday.spherical, yesterday.seed
-    ).key
-    order = np.lexsort((today.units.origin, today.units.key))
-    pairs = list(
-        zip(today.units.key[order].tolist(), today.units.origin[order].tolist(), strict=True)
-    )
-    place = {pair: int(u) for pair, u in zip(pairs, order, strict=True)}
-    for t, key in enumerate(keys.tolist()):
-        center[t] = today.first_row[place[key, t]]
-    absent = np.ones(rows.shape[0], dtype=np.bool_)
-    absent[today.numbers] = False
-    if absent.any():
-        label[absent] = hierarchy.locator.finest(rows[absent])
+    hierarchy, units = yesterday.hierarchy.first(before.sizes[-1]), today.units
+    label = _label_all(today, rows, start.leaf[today.of_row], hierarchy.locator)
+    centers = yesterday.rows[hierarchy.center_indices]
+    keys = key_rows(centers, None, yesterday.spherical, yesterday.seed).key
+    pairs = zip(units.key.tolist(), units.origin.tolist(), strict=True)
+    place = {pair: u for u, pair in enumerate(pairs)}
+    center = today.first_row[[place[key, t] for t, key in enumerate(keys.tolist())]]
     for array in (label, center):
         array.flags.writeable = False
     names = tuple(hierarchy.names(k) for k in before.sizes)
@@ -93,55 +96,8 @@ def next_name_of(hierarchy: Hierarchy, levels: Levels) -> int:
     return levels.sizes[-1] if hierarchy.naming is None else hierarchy.naming.next_name
 
 
-def _build_followed(
-    problem: Problem,
-    found: Solution,
-    parent: Numbers | None,
-    of_row: Numbers,
-    first_row: Ints,
-    next_name: int,
-    exponent: int,
-    unit: float,
-) -> Hierarchy:
-    """Build the hierarchy of a solution, whose clusters all have names.
-
-    `parent` is the order of splits if leaves are labels already: that of yesterday if no cluster
-    began, ended or changed its parent. Otherwise clusters between two levels are those of Ward's
-    method on the means of the finer one.
-    """
-    levels, units = found.levels, problem.units
-    if parent is None:
-        order = _order_splits(found)
-    else:
-        order = _Order(np.arange(levels.sizes[-1], dtype=np.int32), parent.copy())
-    leaf = order.label[found.leaf]
-    center = _centers(problem, found)
-    center_unit = np.empty_like(center)
-    center_unit[order.label] = center
-    path = np.empty_like(levels.path)
-    path[order.label] = levels.path
-    naming = names_by_label(levels, path, next_name)
-    with np.errstate(over="ignore"):
-        costs = np.ldexp(_costs_of_cuts(problem, found, leaf, order) * unit, -exponent)
-    if not np.isfinite(costs).all():
-        raise ValueError("The cost of X overflows float64. Rescale X or the weights.")
-    locator = MeansLocator(
-        found.points,
-        path,
-        (1.0 / problem.ref)[levels.level_of],
-        np.arange(levels.sizes[-1], dtype=np.int32),
-        order.parent,
-        2 if units.spherical else 0,
-        exponent,
-    )
-    arrays = first_row[center_unit], costs, order.parent, leaf[of_row]
-    for array in arrays:
-        array.flags.writeable = False
-    return Hierarchy(*arrays, locator, naming)
-
-
-def _order_splits(found: Solution) -> _Order:
-    """Order splits: level by level, and within a level the merge of Ward's method that costs most."""
+def _order_splits(found: Solution) -> tuple[Numbers, Numbers]:
+    """Order splits by level, then by the cost of Ward's merge: labels of leaves, parents of labels."""
     levels = found.levels
     label_of = {-1: 0}  # of the clusters of the level above; -1 is the cluster of all rows
     parent, count = [-1], 1
@@ -166,7 +122,7 @@ def _order_splits(found: Solution) -> _Order:
         label_of = {next(iter(group)): label for group, label in holder.items()}
     last = levels.offsets[-2]
     leaves = [label_of[last + q] for q in range(levels.sizes[-1])]
-    return _Order(np.array(leaves, dtype=np.int32), np.array(parent, dtype=np.int32))
+    return np.array(leaves, dtype=np.int32), np.array(parent, dtype=np.int32)
 
 
 def _ward(
@@ -213,42 +169,34 @@ def _centers(problem: Problem, found: Solution) -> Ints:
 
 
 def _costs_of_cuts(
-    problem: Problem, found: Solution, leaf: Numbers, order: _Order
-) -> NDArray[np.float64]:
+    problem: Problem, found: Solution, leaf: Numbers, label: Numbers, parent: Numbers
+) -> Floats:
     """Sum of distances to the means of the clusters, for every cut."""
     units, count = problem.units, found.levels.sizes[-1]
-    last = found.levels.offsets[-2]
-    sums, weights = np.empty((count, units.rows.shape[1])), np.empty(count, dtype=np.int64)
-    sums[order.label], weights[order.label] = found.sums[last:], found.weights[last:]
     # Nodes: first the finest clusters by label, then what they merge to, the finest merge first.
-    node = list(range(count))
-    up = np.full(2 * count - 1, -1, dtype=np.int32)
-    all_sums, all_weights = [*sums], [*weights.tolist()]
-    alive = []
+    of_label = np.argsort(label) + found.levels.offsets[-2]
+    sums, weights = [*found.sums[of_label]], found.weights[of_label].tolist()
+    node, above, merges = list(range(count)), {}, []
     for t in range(count - 1, 0, -1):
-        p = int(order.parent[t])
-        new = len(all_sums)
-        up[node[p]] = up[node[t]] = new
-        alive.append((node[p], node[t], new))
-        all_sums.append(all_sums[node[p]] + all_sums[node[t]])
-        all_weights.append(all_weights[node[p]] + all_weights[node[t]])
-        node[p] = new
-    chains = []
-    for q in range(count):
-        chain = [q]
-        while up[chain[-1]] >= 0:
-            chain.append(int(up[chain[-1]]))
-        chains.append(chain)
+        a, b, new = node[parent[t]], node[t], len(sums)
+        above[a] = above[b] = new
+        merges.append((a, b, new))
+        sums.append(sums[a] + sums[b])
+        weights.append(weights[a] + weights[b])
+        node[parent[t]] = new
+    chains = [[q] for q in range(count)]
+    for chain in chains:
+        while chain[-1] in above:
+            chain.append(above[chain[-1]])
     path = np.full((count, max(map(len, chains))), -1, dtype=np.int32)
     for q, chain in enumerate(chains):
         path[q, : len(chain)] = chain
-    points = units.means(np.array(all_sums), np.array(all_weights))
+    points = units.means(np.array(sums), np.array(weights))
     node_cost = units.costs(leaf, path, points).tolist()
     present = set(range(count))
     costs = [sum(node_cost[c] for c in sorted(present))]
-    for a, b, merged in alive:
-        present -= {a, b}
-        present.add(merged)
+    for a, b, merged in merges:
+        present = present - {a, b} | {merged}
         costs.append(sum(node_cost[c] for c in sorted(present)))
     return np.minimum.accumulate(np.array(costs[::-1]))
 

@@ -22,32 +22,16 @@ SPLIT_SAMPLE = 4096  # members of a leaf that propose its split
 
 @dataclass(frozen=True)
 class Idea:
-    """A change of structure, and by how much J would rise without *Rows*.
-
-    Attributes
-    ----------
-    rise : float
-    level : int
-    child, parent : int
-        A cluster and its new parent; -1 for a merge and a split.
-    merged : tuple of int
-        Two clusters; the second joins the first, also at the levels above.
-    split : int
-        The cluster that is split.
-    plane : ndarray of shape (2, n_features) or None
-        How a leaf is split: those on the far side leave.
-    leaves : tuple of int
-        How a cluster above the leaves is split: these leave.
-    """
+    """A change of structure, and by how much J would rise without *Rows*."""
 
     rise: float
     level: int
-    child: int = -1
+    child: int = -1  # a cluster that gets another parent; -1 for a merge and a split
     parent: int = -1
-    merged: tuple[int, int] = (-1, -1)
+    merged: tuple[int, int] = (-1, -1)  # the second joins the first, also at the levels above
     split: int = -1
-    plane: Floats | None = None
-    leaves: tuple[int, ...] = ()
+    plane: Floats | None = None  # how a leaf is split: those on the far side leave
+    leaves: tuple[int, ...] = ()  # how a cluster above the leaves is split: these leave
 
 
 def kept_by(problem: Problem, found: Solution, level: int) -> NDArray[np.int64]:
@@ -265,12 +249,7 @@ class Ideas:
 
 
 def split_leaf(
-    problem: Problem,
-    levels: Levels,
-    leaf: Numbers,
-    q: int,
-    slot: int,
-    plane: Floats | None,
+    problem: Problem, levels: Levels, leaf: Numbers, q: int, slot: int, plane: Floats | None
 ) -> tuple[Levels, Numbers] | None:
     """Split leaf q by a plane; the part with fewer rows that were there becomes leaf `slot`."""
     units = problem.units

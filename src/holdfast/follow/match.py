@@ -21,34 +21,17 @@ _LARGE = 300  # exponents of values that are left as they are
 
 @dataclass(frozen=True, eq=False)
 class Yesterday:
-    """A fitted model, as following sees it.
-
-    Attributes
-    ----------
-    hierarchy : Hierarchy
-    rows : ndarray of shape (n_rows, n_features)
-        Prepared like today's.
-    weight : ndarray of shape (n_rows,), dtype float64, or None
-    ids : ndarray of shape (n_rows,) or None
-    left : DepartedRows or None
-    spherical : bool
-        Whether the distance is the cosine distance.
-    seed : int
-    bound : bool
-        Whether a budget has held rows back.
-    least : float or None
-        By how much a change of structure must lower J; None if that has to be found.
-    """
+    """A fitted model, as following sees it."""
 
     hierarchy: Hierarchy
-    rows: Floats
+    rows: Floats  # prepared like today's
     weight: Floats | None
     ids: NDArray[Any] | None
     left: DepartedRows | None
-    spherical: bool
+    spherical: bool  # whether the distance is the cosine distance
     seed: int
-    bound: bool = False
-    least: float | None = None
+    bound: bool = False  # whether a budget has held rows back
+    least: float | None = None  # by how much structure must lower J; None: has to be found
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,31 +47,14 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """Where each of today's rows was yesterday.
+    """Where each of today's rows was yesterday."""
 
-    Attributes
-    ----------
-    origin : ndarray of shape (n_rows,), dtype int32
-        Yesterday's leaf; -1 for rows that are new.
-    surviving : ndarray of shape (n_rows,), dtype int64
-        The part of its weight that was there yesterday.
-    changed : ndarray of shape (n_rows,), dtype bool
-        Whether the values of a surviving row are others than yesterday.
-    left : ndarray of shape (n_left,), dtype int64
-        Yesterday's rows that are not there today.
-    returning : ndarray of shape (n_rows,), dtype bool
-        Rows that were not there yesterday, but earlier.
-    latent : ndarray of shape (n_rows,), dtype float64
-        What moving would have saved yesterday, as a part of the sum over levels of relative costs
-        times the weight of all rows; 0 for rows that are not the same as yesterday.
-    """
-
-    origin: Numbers
-    surviving: Ints
-    changed: NDArray[np.bool_]
-    left: Ints
-    returning: NDArray[np.bool_]
-    latent: Floats
+    origin: Numbers  # yesterday's leaf; -1 for rows that are new
+    surviving: Ints  # the part of the weight that was there yesterday
+    changed: NDArray[np.bool_]  # whether the values of a surviving row are others than yesterday
+    left: Ints  # yesterday's rows that are not there today
+    returning: NDArray[np.bool_]  # rows that were not there yesterday, but earlier
+    latent: Floats  # what moving would have saved yesterday: `latent_gains`; 0 if values changed
 
 
 @dataclass(frozen=True, eq=False)

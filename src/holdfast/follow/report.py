@@ -162,11 +162,8 @@ def match_fresh(problem: Problem, before: Levels, fresh: Hierarchy, first_row: I
     flow = problem.flow(leaf, before.sizes[-1], problem.units.counted)
     names = np.full(levels.names.size, NEW, dtype=np.int64)
     for level in range(len(before.sizes)):
-        first, last = before.offsets[level : level + 2]
-        shared = np.zeros((last - first, last - first), dtype=np.int64)
-        rows, columns = before.path[:, level] - first, levels.path[:, level] - first
-        np.add.at(shared, (rows[:, None], columns[None, :]), flow)
-        for a, b in partners_of(shared).items():
+        first = before.offsets[level]
+        for a, b in partners_of(_shared(before, levels, level, flow)).items():
             names[first + b] = before.names[first + a]
     return solve_as(problem, replace(levels, names=names), leaf)
 
@@ -176,6 +173,15 @@ def priceless(units: Units, levels: Levels, seed: int) -> Problem:
     count = len(levels.sizes)
     nothing = np.zeros(count)
     return Problem(units, levels.names[levels.path], np.ones(count), nothing, None, seed, nothing)
+
+
+def _shared(before: Levels, after: Levels, level: int, flow: Ints) -> Ints:
+    """Weight in each pair of clusters of a level, from that in each pair of leaves."""
+    first, size = before.offsets[level], before.sizes[level]
+    rows, columns = before.path[:, level] - first, after.path[:, level] - first
+    shared = np.zeros((size, size), dtype=np.int64)
+    np.add.at(shared, (rows[:, None], columns[None, :]), flow)
+    return shared
 
 
 def list_moves(today: Today, old: Levels, leaf: Numbers, found: Solution) -> NDArray[Any]:
@@ -222,10 +228,8 @@ def list_events(
     for level, k in enumerate(after.sizes):
         first, last = before.offsets[level : level + 2]
         old, new = before.names[first:last], after.names[first:last]
-        rows, columns = before.path[:, level] - first, after.path[:, level] - first
-        table = np.zeros((k, k))
-        np.add.at(table, (rows[:, None], columns[None, :]), flow * unit)
-        sizes: Floats = np.bincount(rows, known).astype(np.float64)
+        table: Floats = _shared(before, after, level, flow) * np.float64(unit)
+        sizes: Floats = np.bincount(before.path[:, level] - first, known).astype(np.float64)
         sizes_after: Floats = np.asarray(found.weights[first:last] * unit, dtype=np.float64)
         place = {name: j for j, name in enumerate(new.tolist())}
         partner = {i: place[name] for i, name in enumerate(old.tolist()) if name in place}

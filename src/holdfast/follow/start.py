@@ -50,9 +50,8 @@ def place_rows(units: Units, levels: Levels, centers: Floats) -> Numbers:
     last = levels.offsets[-2]
     above[last:], total[last:] = sums, counts
     points = units.means(above, total)
-    costs = units.costs(leaf, levels.path, points, units.old_parts)
-    ref = _level_costs(levels, costs)
-    scale = (1.0 / ref)[levels.level_of]
+    ref = levels.add_up(units.costs(leaf, levels.path, points, units.old_parts))
+    scale = (1.0 / np.where(ref > 0.0, ref, 1.0))[levels.level_of]
     columns = np.ascontiguousarray(points.T)
     rows, label = units.rows[new], np.arange(levels.sizes[-1], dtype=np.int32)
     nearest = np.empty(rows.shape[0], dtype=np.int32)
@@ -70,13 +69,7 @@ def place_rows(units: Units, levels: Levels, centers: Floats) -> Numbers:
 
 
 def start_from(
-    units: Units,
-    levels: Levels,
-    leaf: Numbers,
-    *,
-    price: Floats,
-    limit: int | None,
-    seed: int,
+    units: Units, levels: Levels, leaf: Numbers, *, price: Floats, limit: int | None, seed: int
 ) -> tuple[Problem, Solution]:
     """Fill empty clusters, and measure the reference costs."""
     known = levels.names[levels.path]
@@ -142,32 +135,16 @@ def _single_unit(
     movable = np.flatnonzero(counts[leaf] > 1)
     if movable.size == 0:
         return None
-    sums, weights = units.sums(leaf, levels.sizes[-1])
-    points = units.means(sums, weights)
-    out = _squares(units.rows[movable] - points[leaf[movable]])
+    points = units.means(*units.sums(leaf, levels.sizes[-1]))
+    out = np.zeros(movable.size)
+    for column, center in zip(units.rows[movable].T, points[leaf[movable]].T, strict=True):
+        out += (column - center) * (column - center)
     best = movable[np.lexsort((units.key[movable], -out, units.counted[movable]))[0]]
     path = levels.path.copy()
     path[slot] = path[leaf[best]]
     leaf = leaf.copy()
     leaf[best] = slot
     return _under(levels, replace(levels, path=path), slot, alive), leaf
-
-
-def _squares(rows: Floats) -> Floats:
-    """Sum of squares of each row, column by column."""
-    total = np.zeros(rows.shape[0])
-    for column in rows.T:
-        total += column * column
-    return total
-
-
-def _level_costs(levels: Levels, node_costs: Floats) -> Floats:
-    ends = levels.offsets
-    cost = [
-        float(np.cumsum(node_costs[ends[level] : ends[level + 1]])[-1])
-        for level in range(len(ends) - 1)
-    ]
-    return np.array([c if c > 0.0 else 1.0 for c in cost])
 
 
 def latent_gains(
@@ -180,19 +157,9 @@ def latent_gains(
 ) -> tuple[Floats, float]:
     """Measure what yesterday's rows would have saved by moving, if that was more than the price.
 
-    Parameters
-    ----------
-    least : float or None
-        By how much a change of structure must lower J, if that is known.
-    asked : ndarray of shape (n_rows,), dtype bool
-        The rows that are looked at; others get 0.
-
-    Returns
-    -------
-    latent : ndarray of shape (n_rows,), dtype float64
-        In parts of the sum over levels of relative costs, times the weight of all rows.
-    least : float
-        The same for a change of structure, in parts of J.
+    Only rows that are `asked` for are looked at; others get 0. Savings are parts of the sum over levels
+    of relative costs, times the weight of all rows. Also by how much a change of structure must lower
+    J: `least`, if that is known.
     """
     units, of_row, _ = group_staying(table, leaf)
     count = len(levels.sizes)

@@ -1,5 +1,6 @@
 """What following works on: units of equal rows, levels of clusters, and the objective."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -31,39 +32,17 @@ _LEAST = 1 << 15  # units in a part
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Rows of equal content and equal history, which move together, in the order of their keys.
+    """Rows of equal content and equal history, which move together, in the order of their keys."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n, n_features), dtype float64
-        Of length 1 each for the cosine distance.
-    weight : ndarray of shape (n,), dtype int64
-    key : ndarray of shape (n,), dtype uint64
-        Hash of the seed and the content.
-    origin : ndarray of shape (n,), dtype int32
-        Yesterday's leaf; -1 for new rows.
-    pulled : ndarray of shape (n,), dtype int64
-        The weight that was in this leaf; for it, moving has a price.
-    counted : ndarray of shape (n,), dtype int64
-        The surviving weight, which the budget counts.
-    spherical : bool
-        Whether distances are cosine distances.
-    inertia : ndarray of shape (n,), dtype float64
-        What leaving its leaf must pay at least, as a part of J for each unit of weight: as much as
-        it would have paid yesterday.
-    steady : ndarray of shape (n,), dtype bool
-        Whether the values of some of its rows are those of yesterday.
-    """
-
-    rows: Floats
+    rows: Floats  # of length 1 each for the cosine distance
     weight: Ints
-    key: NDArray[np.uint64]
-    origin: Numbers
-    pulled: Ints
-    counted: Ints
-    spherical: bool
-    inertia: Floats
-    steady: NDArray[np.bool_]
+    key: NDArray[np.uint64]  # hash of the seed and the content
+    origin: Numbers  # yesterday's leaf; -1 for new rows
+    pulled: Ints  # the weight that was in this leaf; for it, moving has a price
+    counted: Ints  # the surviving weight, which the budget counts
+    spherical: bool  # whether distances are cosine distances
+    inertia: Floats  # the least that leaving must pay, as a part of J for each unit of weight
+    steady: NDArray[np.bool_]  # whether the values of some of its rows are those of yesterday
 
     @property
     def n_surviving(self) -> int:
@@ -102,38 +81,28 @@ class Units:
         self, leaf: Numbers, n_leaves: int, parts: list[slice] | None = None
     ) -> tuple[Floats, Ints]:
         """Sum of the rows of each leaf, and its weight; units with a negative leaf are left out."""
-        parts = self.parts if parts is None else parts
-        sums = np.zeros((len(parts), n_leaves, self.rows.shape[1]))
-
-        def work(b: int) -> None:
-            part = parts[b]
-            sum_leaves(self.rows[part], self.weight[part], leaf[part], sums[b])
-
-        share_parts(len(parts), work)
-        return _add_up(sums), count_by(leaf, self.weight, n_leaves)
+        sums = _add_parts(
+            parts or self.parts,
+            (n_leaves, self.rows.shape[1]),
+            lambda part, total: sum_leaves(self.rows[part], self.weight[part], leaf[part], total),
+        )
+        return sums, count_by(leaf, self.weight, n_leaves)
 
     def costs(
         self, leaf: Numbers, path: Numbers, points: Floats, parts: list[slice] | None = None
     ) -> Floats:
         """Cost of each node: the weighted distances to its point of the rows below it."""
-        parts = self.parts if parts is None else parts
-        costs = np.zeros((len(parts), points.shape[0]))
+        return _add_parts(
+            parts or self.parts,
+            (points.shape[0],),
+            lambda part, total: measure_paths(
+                self.rows[part], self.weight[part], leaf[part], path, points, self.spherical, total
+            ),
+        )
 
-        def work(b: int) -> None:
-            part = parts[b]
-            measure_paths(
-                self.rows[part], self.weight[part], leaf[part], path, points, self.spherical,
-                costs[b],
-            )  # fmt: skip
-
-        share_parts(len(parts), work)
-        return _add_up(costs)
-
-    def means(self, sums: Floats, weights: Ints, otherwise: Floats | None = None) -> Floats:
+    def means(self, sums: Floats, weights: Ints) -> Floats:
         """Centers from sums; for the cosine distance, the directions of the means."""
         points: Floats = sums / np.maximum(weights, 1)[:, None].astype(np.float64)
-        if otherwise is not None:
-            points[weights == 0] = otherwise[weights == 0]
         if self.spherical:
             to_directions(points)
         return points
@@ -141,21 +110,11 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Nested clusters. The clusters of all levels are numbered in one row, coarse ones first.
+    """Nested clusters. The clusters of all levels are numbered in one row, coarse ones first."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Number of clusters of each level, rising.
-    path : ndarray of shape (n_leaves, n_levels), dtype int32
-        The cluster of each level that contains a leaf.
-    names : ndarray of shape (n_clusters,), dtype int64
-        `NEW` for a cluster without a name.
-    """
-
-    sizes: tuple[int, ...]
-    path: Numbers
-    names: Ints
+    sizes: tuple[int, ...]  # number of clusters of each level, rising
+    path: Numbers  # of shape (n_leaves, n_levels): the cluster of each level that contains a leaf
+    names: Ints  # of clusters; `NEW` for one without a name
 
     @cached_property
     def offsets(self) -> list[int]:
@@ -182,37 +141,23 @@ class Levels:
             np.add.at(total, self.path[:, level], of_leaves)
         return total
 
+    def add_up(self, of_clusters: Floats) -> Floats:
+        """Sum a value of clusters for each level, cluster by cluster."""
+        return np.array([_total(of_clusters[a:b]) for a, b in pairwise(self.offsets)])
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What does not change while J falls.
-
-    Attributes
-    ----------
-    units : Units
-    known : ndarray of shape (n_leaves yesterday, n_levels), dtype int64
-        Yesterday's names on the path of each of yesterday's leaves.
-    ref : ndarray of shape (n_levels,), dtype float64
-        Cost of each level at the start.
-    price : ndarray of shape (n_levels,), dtype float64
-        Of a row that moves, relative to the mean cost of a row.
-    limit : int or None
-        The weight that may have another name than yesterday, at each level.
-    seed : int
-    least : float
-        By how much a change of structure must lower J.
-    caution : ndarray of shape (n_levels,), dtype float64, or float
-        How many times the price a row that did not change must save before it moves: `caution_for`.
-    """
+    """What does not change while J falls; arrays have one entry per level unless stated."""
 
     units: Units
-    known: Ints
-    ref: Floats
-    price: Floats
-    limit: int | None
+    known: Ints  # of shape (n_leaves yesterday, n_levels): names on the path of yesterday's leaves
+    ref: Floats  # cost at the start
+    price: Floats  # of a row that moves, relative to the mean cost of a row
+    limit: int | None  # the weight that may have another name than yesterday, at each level
     seed: int
-    caution: Floats
-    least: float = 0.0
+    caution: Floats  # how many times the price a row that did not change must save: `caution_for`
+    least: float = 0.0  # by how much a change of structure must lower J
 
     @cached_property
     def total(self) -> int:
@@ -256,32 +201,17 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Levels, the leaf of each unit, and what follows from them.
-
-    Attributes
-    ----------
-    levels : Levels
-    leaf : ndarray of shape (n,), dtype int32
-    sums, weights, points : ndarray
-        Of all clusters: sums of their rows, weights, and centers.
-    cost : ndarray of shape (n_levels,), dtype float64
-    flow : ndarray of shape (n_leaves yesterday, n_leaves), dtype int64
-        Pulled weight, by yesterday's leaf and today's.
-    moved : ndarray of shape (n_levels,), dtype int64
-        Surviving weight with another name than yesterday.
-    value : float
-        J.
-    """
+    """Levels, the leaf of each unit, and what follows from them."""
 
     levels: Levels
     leaf: Numbers
-    sums: Floats
+    sums: Floats  # of the rows of each cluster
     weights: Ints
-    points: Floats
-    cost: Floats
-    flow: Ints
-    moved: Ints
-    value: float
+    points: Floats  # centers of clusters
+    cost: Floats  # of each level
+    flow: Ints  # pulled weight, by yesterday's leaf and today's
+    moved: Ints  # surviving weight with another name than yesterday, at each level
+    value: float  # J
 
 
 def levels_of(hierarchy: Hierarchy, sizes: tuple[int, ...]) -> Levels:
@@ -317,13 +247,7 @@ def solve_as(problem: Problem, levels: Levels, leaf: Numbers) -> Solution:
     sums, weights = units.sums(leaf, levels.sizes[-1])
     sums, weights = levels.collect(sums), levels.collect(weights)
     points = units.means(sums, weights)
-    node_costs = units.costs(leaf, levels.path, points)
-    cost = np.array(
-        [
-            _total(node_costs[levels.offsets[level] : levels.offsets[level + 1]])
-            for level in range(len(levels.sizes))
-        ]
-    )
+    cost = levels.add_up(units.costs(leaf, levels.path, points))
     flow = problem.flow(leaf, levels.sizes[-1], units.pulled)
     counted = flow
     if problem.pulls_others:
@@ -357,12 +281,16 @@ def _blocks(chosen: Ints) -> list[slice]:
     return [slice(chosen[a], chosen[b - 1] + 1) if a < b else slice(0) for a, b in pairwise(ends)]
 
 
-def _add_up(parts: Floats) -> Floats:
-    """Add blocks one after the other, in their order."""
-    total: Floats = parts[0].copy()
-    for part in parts[1:]:
-        total += part
-    return total
+def _add_parts(
+    parts: list[slice], shape: tuple[int, ...], add: Callable[[slice, Floats], object]
+) -> Floats:
+    """Let blocks add to totals of their own, and add these up in their order."""
+    totals = np.zeros((len(parts), *shape))
+    share_parts(len(parts), lambda b: add(parts[b], totals[b]))
+    added: Floats = totals[0].copy()
+    for total in totals[1:]:
+        added += total
+    return added
 
 
 def _total(values: Floats) -> float:

@@ -44,14 +44,17 @@ def settle_rows(problem: Problem, start: Solution) -> Solution:
     wishes = Wishes(problem, start.levels)
     for _ in range(ROUNDS):
         wishes.update(found)
-        leaf = _allow(problem, found, wishes.home, wishes.best, wishes.gain)
+        leaf = _allow(found, wishes)
         if leaf is None:
             break
         after = solve_as(problem, found.levels, leaf)
         if not after.value < found.value:
             break
         last = found.value - after.value < _LEAST_FALL * found.value
-        wishes.now += 2.0 * _farthest(found.levels, wishes.scale, found.points, after.points)
+        # By how much the score of any leaf can have changed, a little more to be safe from rounding.
+        shift = np.sqrt(((after.points - found.points) ** 2).sum(axis=1)) * wishes.scale
+        farthest = float(shift[found.levels.path].sum(axis=1).max()) * (1.0 + 1e-9)
+        wishes.now += 2.0 * farthest
         found = after
         if last:
             break
@@ -89,24 +92,17 @@ class Wishes:
         share_parts(len(units.parts), work)
 
 
-def _allow(
-    problem: Problem,
-    found: Solution,
-    home: Numbers,
-    best: Numbers,
-    gain: Floats,
-) -> Numbers | None:
+def _allow(found: Solution, wishes: Wishes) -> Numbers | None:
     """Make the moves that budget and clusters allow, the largest savings first; None: no move."""
-    units, levels = problem.units, found.levels
+    units, best = wishes.problem.units, wishes.best
     movers = np.flatnonzero(best != found.leaf)
     if movers.size == 0:
         return None
-    allowed = np.ones(movers.size, dtype=np.bool_)
-    if problem.limit is not None:
-        allowed = _within_limit(problem, found, home, movers, best, gain)
-    leaf = found.leaf.copy()
-    leaf[movers[allowed]] = best[movers[allowed]]
-    weights = count_by(leaf, units.weight, levels.sizes[-1])
+    leaf, goes = found.leaf.copy(), movers
+    if wishes.problem.limit is not None:
+        goes = movers[_within_limit(found, wishes, movers, wishes.problem.limit)]
+    leaf[goes] = best[goes]
+    weights = count_by(leaf, units.weight, found.levels.sizes[-1])
     while (weights == 0).any():  # whoever would leave a leaf empty stays
         back = movers[weights[found.leaf[movers]] == 0]
         np.subtract.at(weights, leaf[back], units.weight[back])
@@ -116,43 +112,24 @@ def _allow(
 
 
 def _within_limit(
-    problem: Problem,
-    found: Solution,
-    home: Numbers,
-    movers: NDArray[np.int64],
-    best: Numbers,
-    gain: Floats,
+    found: Solution, wishes: Wishes, movers: NDArray[np.int64], limit: int
 ) -> NDArray[np.bool_]:
     """Which moves the budget allows: those that cost it nothing, then the largest savings."""
-    units, path = problem.units, found.levels.path
-    assert problem.limit is not None
-    homes = home[units.origin[movers]]
-    counted = units.counted[movers, None]
-    change = (path[best[movers]] != homes).astype(np.int64)
-    change = (change - (path[found.leaf[movers]] != homes)) * counted
-    order = np.lexsort((units.key[movers], -gain[movers]))
-    free = ~(change > 0).any(axis=1)
+    units, path = wishes.problem.units, found.levels.path
+    homes = wishes.home[units.origin[movers]]
+    change = (path[wishes.best[movers]] != homes).astype(np.int64)
+    change = (change - (path[found.leaf[movers]] != homes)) * units.counted[movers, None]
+    order = np.lexsort((units.key[movers], -wishes.gain[movers]))
     # What comes home is counted last: whether it may leave its leaf is not settled yet.
-    left = problem.limit - found.moved
-    allowed: NDArray[np.bool_] = free.copy()
-    for i in order[~free[order]].tolist():
+    left = limit - found.moved
+    allowed: NDArray[np.bool_] = ~(change > 0).any(axis=1)
+    for i in order[~allowed[order]].tolist():
         if (change[i] <= left).all():
             left = left - np.maximum(change[i], 0)
             allowed[i] = True
         elif (left <= 0).all():
             break
     return allowed
-
-
-def _farthest(
-    levels: Levels,
-    scale: Floats,
-    before: Floats,
-    after: Floats,
-) -> float:
-    """How much the score of any leaf can have changed, a little more to be safe from rounding."""
-    shift = np.sqrt(((after - before) ** 2).sum(axis=1)) * scale
-    return float(shift[levels.path].sum(axis=1).max()) * (1.0 + 1e-9)
 
 
 def improve_structure(problem: Problem, start: Solution, enough: Floats | None = None) -> Solution:
@@ -174,8 +151,10 @@ def _best_that_pays(problem: Problem, trial: Problem | None, found: Solution) ->
     ideas = sorted(Ideas(problem, found).all(), key=lambda idea: idea.rise)[:TRIES]
     if trial is None:
         tried = [_try(problem, found, idea) for idea in ideas]
-        return min((after for after in tried if after is not None), key=_value, default=None)
-    start = settle_rows(trial, solve_as(trial, found.levels, _first(trial, found)))
+        paying = (after for after in tried if after is not None)
+        return min(paying, key=lambda after: after.value, default=None)
+    first = found.leaf[: trial.units.rows.shape[0]]
+    start = settle_rows(trial, solve_as(trial, found.levels, first))
     rated = [
         (after.value, i) for i, idea in enumerate(ideas) if (after := _try(trial, start, idea))
     ]
@@ -184,10 +163,6 @@ def _best_that_pays(problem: Problem, trial: Problem | None, found: Solution) ->
         if after is not None:
             return after
     return None
-
-
-def _value(solution: Solution) -> float:
-    return solution.value
 
 
 def _try(problem: Problem, found: Solution, idea: Idea) -> Solution | None:
@@ -296,8 +271,3 @@ def _trial_of(problem: Problem) -> Problem | None:
     limit = None if problem.limit is None else int(problem.limit * part)
     some = replace(some, inertia=some.inertia / part)  # as a part of J
     return replace(problem, units=some, ref=problem.ref * part, limit=limit)
-
-
-def _first(trial: Problem, found: Solution) -> Numbers:
-    leaf: Numbers = found.leaf[: trial.units.rows.shape[0]]
-    return leaf
