@@ -386,6 +386,21 @@ def test_a_new_fit_is_the_last_resort(monkeypatch, seed):
     assert few < 0.5 * many
 
 
+def test_order_of_rows_changes_nothing_within_a_tolerance():
+    weeks, ids = wander(15), np.arange(120)
+    one = other = fit(weeks[0], ids).polish(LEVELS)
+    prices = set()
+    for week, rows in enumerate(weeks[1:]):
+        order = np.random.default_rng(week).permutation(120)
+        arguments = {"levels": LEVELS, "price": 0.5, "tolerance": 0.02}
+        one = one.follow(rows, ids=ids, **arguments)
+        other = other.follow(rows[order], ids=ids[order], **arguments)
+        for k in LEVELS:
+            assert np.array_equal(names_of(one, k)[order], names_of(other, k))
+        prices |= set((one.follow_.price > 0.5).tolist())
+    assert prices == {False, True}  # raised in one week, lowered in another
+
+
 def test_new_clusters_get_the_next_numbers():
     rows = blobs(8)
     model = HierarchicalKMedian(4).fit(rows, ids=np.arange(240))
