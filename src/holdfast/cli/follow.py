@@ -106,8 +106,6 @@ def follow(
 
     The exit code is 3 if the budget kept rows from moving; all results are still written.
     """
-    from holdfast.lineage.show import describe_follow
-
     on_stdout = output.out == "-" and not (display.json or how.dry_run)
     console = Console("follow", display, table_on_stdout=on_stdout)
     options = _read_options(how)
@@ -134,10 +132,17 @@ def follow(
         _write_labels(console, today, dataset, record, output.out, keep, series)
     elif display.json:
         console.show_json({"dry_run": True, **record})
-    if not display.json:
-        console.show_line(describe_follow(today.follow_, today.events_))
-        console.show_records(_LEVELS, record["levels"])
+    _show_summary(console, today, record)
+
+
+def _show_summary(console: Console, today: Any, record: dict[str, Any]) -> None:
+    """Say what moved; end with another exit code if the budget kept rows from moving."""
+    from holdfast.lineage.show import describe_follow
+
     report = today.follow_
+    if not console.display.json:
+        console.show_line(describe_follow(report, today.events_))
+        console.show_records(_LEVELS, record["levels"])
     if report.budget_binds:
         raise BindingBudget(
             f"the budget of {report.budget:.2%} binds: more rows would move without it."

@@ -200,8 +200,8 @@ def read_raw(
     """Read data without preparing them."""
     for name in column.changed(("columns", "drop", "id")):
         raise InputError(
-            f"{name} prepares the table, but --clusterer gets it as it was read. Leave {name} out, and "
-            "prepare in the clusterer, for example with holdfast.TablePreparer."
+            f"{name} prepares the table, but --clusterer gets it as it was read. Leave {name} out, "
+            "and prepare in the clusterer, for example with holdfast.TablePreparer."
         )
     sparse = path.lower().endswith(".npz")
     if text is not None and (pairwise or sparse):

@@ -1,4 +1,4 @@
-"""``holdfast report``, ``tune`` and ``reproduce``: a page, a search for epsilon, the paper's experiments."""
+"""``holdfast report``, ``tune`` and ``reproduce``: a page, a search, the paper's experiments."""
 
 import shlex
 import sys

@@ -56,8 +56,8 @@ _TABLES = {
 }  # fmt: skip
 _COUNTS = ("n_survivors", "n_new", "n_left")
 _METADATA = (
-    "number", "label", "time", "id_name", "budget", "budget_binds", "tolerance_exceeded", "previous",
-    "origin", *_COUNTS,
+    "number", "label", "time", "id_name", "budget", "budget_binds", "tolerance_exceeded",
+    "previous", "origin", *_COUNTS,
 )  # fmt: skip
 
 

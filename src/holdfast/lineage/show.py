@@ -136,8 +136,8 @@ class Picture:
 def lay_out(releases: Iterable[Release], level: int) -> Picture:
     """Place the clusters of each release on top of each other, and the bands between them.
 
-    Clusters have one order in all releases, in which those with a common parent stay together. Bands
-    leave and reach a bar in this order too, so that they cross as little as possible.
+    Clusters have one order in all releases, in which those with a common parent stay together.
+    Bands leave and reach a bar in this order too, so that they cross as little as possible.
     """
     labels, tables, flows = [], [], []
     paths: dict[int, tuple[int, ...]] = {}

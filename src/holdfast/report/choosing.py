@@ -107,11 +107,14 @@ def _explain_movement(suggestion: Suggestion, stable_to: int | None) -> str:
             f"change cluster; at k = {ks[index]}, {format_fraction(float(mean[index]))} do."
         )
     if picked is None:
-        least = f" The smallest one, k = {ks[0]}, moves least, but most data are stable in few clusters."
-        return (
-            f"No k moves clearly less than the others.{least if mean[0] <= mean.min() else ''} Choose k "
-            "for your purpose, and check how well each cluster is found again."
-        )
+        text = "No k moves clearly less than the others."
+        if mean[0] <= mean.min():
+            text += (
+                f" The smallest one, k = {ks[0]}, moves least, but most data are stable in few "
+                "clusters."
+            )
+        advice = "Choose k for your purpose, and check how well each cluster is found again."
+        return f"{text} {advice}"
     index = ks.index(picked)
     fraction = format_fraction(float(mean[index]))
     sides = "both neighbors" if index < len(ks) - 1 else "its neighbor"
@@ -128,7 +131,7 @@ def count_epsilon_fits(inputs: Inputs) -> int:
 
 
 def choose_epsilon(inputs: Inputs, epsilon: float, progress: ProgressOption) -> dict[str, Any]:
-    """Measure movement and cost against epsilon, one row removed at a time; `epsilon` is the one used."""
+    """Measure movement and cost against epsilon, one row removed at a time; mark the one used."""
     estimator = inputs.estimator
     search = tune_epsilon(
         estimator, inputs.rows[inputs.sample], inputs.k, max_cost_ratio=_MAX_COST_RATIO,

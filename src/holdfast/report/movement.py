@@ -34,7 +34,7 @@ def measure_own(inputs: Inputs, progress: Progress) -> SensitivityResult:
 
 
 def compare_methods(inputs: Inputs, own: SensitivityResult, progress: Progress) -> dict[str, Any]:
-    """Measure every method on the same rows as `own`: movement against deletions and k, and cost."""
+    """Measure all methods on the rows of `own`: movement against deletions and k, and cost."""
     rows = inputs.rows[inputs.sample]
     measured, left_out = [], []
     for method in inputs.methods:
@@ -210,8 +210,8 @@ def find_rows(
 ) -> dict[str, Any]:
     """List the most influential and the most unstable rows, on average over seeds.
 
-    The influence of a row is the number of *other* rows that change cluster when it is removed. The tree
-    knows it for every row; otherwise, some rows are left out in turn.
+    The influence of a row is the number of *other* rows that change cluster when it is removed.
+    The tree knows it for every row; otherwise, some rows are left out in turn.
     """
     n_measured = int(inputs.sample.size)
     n_left_out = min(n_measured, _MAX_LEFT_OUT)

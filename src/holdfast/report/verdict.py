@@ -34,9 +34,9 @@ def is_giant(fraction: float) -> bool:
 
 
 def compose_verdict(comparison: Entry, segments: Entry, command: str) -> Entry:
-    """Say what the segments are worth: sentences, numbers, and a method that suits this table better.
+    """Say what the segments are worth: sentences, numbers, and a method that would do better.
 
-    docs/report.md describes the dictionaries; `command` is the command or call that makes the report.
+    docs/report.md describes the dictionaries; `command` is the command or call of the report.
     """
     own = next(m for m in comparison["methods"] if m["kind"] == "own")
     reference = _choose_reference(comparison["methods"])

@@ -73,9 +73,10 @@ class DataTable:
 
     def wrong_value(self, name: str, has: Any, row: Any, why: str, option: str = "") -> TableError:
         """Create the error for a value of a column, in a row of this part."""
+        of_option = f"`{option}`: " if option else ""
         return TableError(
-            f"{f'`{option}`: ' * bool(option)}column {show_name(name)} of {self.source} has {has} in "
-            f"row {self.first_row + int(row):,} (from 0); {why}"
+            f"{of_option}column {show_name(name)} of {self.source} has {has} in row "
+            f"{self.first_row + int(row):,} (from 0); {why}"
         )
 
 
@@ -90,8 +91,8 @@ def read_table(
 ) -> DataTable:
     """Read a whole table; its kind is recognized by its first bytes and its name.
 
-    CSV may be compressed with gzip; "-" is standard input. Columns that are `exact`, such as ids, stay
-    text as written; with `keep_written`, all columns of a text file are also kept as they are written.
+    CSV may be compressed with gzip; "-" is standard input. Columns that are `exact`, such as ids,
+    stay text as written; with `keep_written`, all columns of a text file are also kept as written.
     """
     text = text or TextFormat()
     source = "standard input" if path == "-" else path
@@ -128,8 +129,8 @@ def read_parts(
 ) -> Iterator[DataTable]:
     """Read a table in parts of at most `part_rows` rows, with the types of the whole table.
 
-    As `read_table`, but not from standard input. `kinds` is from `find_kinds`, which otherwise reads the
-    file once more.
+    As `read_table`, but not from standard input. `kinds` is from `find_kinds`, which otherwise
+    reads the file once more.
     """
     text = text or TextFormat()
     kinds = find_kinds(path, text, notify=notify) if kinds is None else kinds
@@ -321,6 +322,6 @@ def _check_shape(data: "pa.Table", source: str, kind: str) -> None:
         if kind in _TEXT:
             header, advice = "a header of ", " If the first line is a row, add `no_header`."
         raise TableError(
-            f"{source} has {header}{count(data.num_columns, 'column')} but no rows; expected at least "
-            f"one row.{advice}"
+            f"{source} has {header}{count(data.num_columns, 'column')} but no rows; expected at "
+            f"least one row.{advice}"
         )

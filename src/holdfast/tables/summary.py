@@ -33,6 +33,7 @@ _FEW_ROWS = 30  # below, distinct integers are no sign of an index
 _HEAVY = 1.4  # a deviation so many times that of the core has heavy tails
 
 Values = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 MOST_VALUES = 1 << 20
 """Distinct values of a column that are kept; of more, a keyed sample."""
@@ -65,7 +66,7 @@ class Distinct:
     """
 
     values: Values  # ascending
-    counts: NDArray[np.int64]
+    counts: Counts
     level: int = 0
     missing: int = 0  # number of gaps
 
@@ -152,7 +153,7 @@ def core_deviation(
     return max(float(np.ldexp(found, exponent)), _SMALLEST)
 
 
-def _reach(values: Values, counts: NDArray[np.int64], center: float, tail: float) -> float:
+def _reach(values: Values, counts: Counts, center: float, tail: float) -> float:
     """Find how far values lie from the center outside of the tails, which have at least one row each."""
     total, above = int(counts.sum()), np.cumsum(counts)
     spared = max(1, math.ceil(tail * total))
@@ -163,15 +164,10 @@ def _reach(values: Values, counts: NDArray[np.int64], center: float, tail: float
 
 
 def _root_mean_square(
-    values: Values,
-    counts: NDArray[np.int64],
-    tail: float,
-    weight: float,
-    center: float | None = None,
+    values: Values, counts: Counts, tail: float, weight: float, center: float | None = None
 ) -> float:
     """Root mean square difference from the center, by default the mean; tails count `weight`."""
-    total = int(counts.sum())
-    above = np.cumsum(counts)
+    total, above = int(counts.sum()), np.cumsum(counts)
     # The mass of each value outside the tails: [above - count, above] cut to [tail, 1 - tail].
     low, high = tail * total, (1.0 - tail) * total
     inside = np.clip(above, low, high) - np.clip(above - counts, low, high)

@@ -20,10 +20,10 @@ _LARGEST_BLOCK = (1 << 31) - 1
 class TextFormat:
     """How a text file is written.
 
-    A separator of None is a tab for .tsv files; in others it is found in the first line: a comma or,
-    where there is none, a semicolon, a tab or "|". A decimal point of None is a point; where commas do
-    not separate columns, it is the comma if the first lines have numbers such as 1,5 and none such as
-    1.5.
+    A separator of None is a tab for .tsv files; in others it is found in the first line: a comma
+    or, where there is none, a semicolon, a tab or "|". A decimal point of None is a point; where
+    commas do not separate columns, it is the comma if the first lines have numbers such as 1,5 and
+    none such as 1.5.
     """
 
     separator: str | None = None  # one character or "tab"
@@ -188,8 +188,8 @@ def _check_quotes(table: Any, source: str) -> None:
     for name, column in zip(table.schema.names, table.columns, strict=True):
         if len(column) and (column[-1].as_py() or "").endswith("\n"):  # all columns are text
             raise TableError(
-                f"{source}: a quote opens in the last row of column {name} and never closes. Check the "
-                "quotes."
+                f"{source}: a quote opens in the last row of column {name} and never closes. Check "
+                "the quotes."
             )
 
 

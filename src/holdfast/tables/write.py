@@ -88,8 +88,8 @@ def build_label_table(
 ) -> "pa.Table":
     """Put ids, one column of labels for each k, and the mark of centers side by side.
 
-    Without ids, rows are numbered from `first_row` on. Labels and `center_indices` are those of the used
-    rows; without the latter, the mark is left out.
+    Without ids, rows are numbered from `first_row` on. Labels and `center_indices` are those of the
+    used rows; without the latter, the mark is left out.
     """
     name = id_name or "row"
     numbers = first_row + np.arange(used.size)
@@ -119,7 +119,7 @@ def write_table(path: str, table: "pa.Table") -> None:
 
 
 def write_parts(path: str, tables: "Iterable[pa.Table]") -> None:
-    """Write tables with the same columns one after the other into one file; "-" is standard output."""
+    """Write tables with the same columns into one file; "-" is standard output, as CSV."""
     if path == "-":
         sys.stdout.flush()
         with explain_writing("standard output"):
