@@ -133,8 +133,7 @@ class EstimatorClusterer:
         def fit_for(k: int) -> ArrayLike:
             counts = dict.fromkeys(self.count_parameters, k)
             model = fresh_copy(self.estimator, **seeds, **counts)
-            labels: NDArray[np.int64] = model.fit_predict(X)
-            return labels
+            return np.asarray(model.fit_predict(X))
 
         return CutByCall(fit_for)
 

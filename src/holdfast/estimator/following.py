@@ -46,8 +46,7 @@ class FollowedModel:
         own: NDArray[Any] | None = vars(self).get("_ids")
         table = getattr(self, "table_", None)
         if own is None and table is not None and table.ids is not None:
-            of_table: NDArray[Any] = normal_ids(table.ids)[table.used]
-            return of_table
+            return np.asarray(normal_ids(table.ids)[table.used])
         return own
 
     @cached_property

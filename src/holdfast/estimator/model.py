@@ -360,8 +360,7 @@ class HierarchicalKMedian(
         self, rows: NDArray[np.float64], labels: NDArray[np.integer]
     ) -> NDArray[np.float64]:
         if self._fitted_metric == "precomputed":
-            own: NDArray[np.float64] = rows[np.arange(labels.size), self.center_indices_[labels]]
-            return own
+            return np.asarray(rows[np.arange(labels.size), self.center_indices_[labels]])
         return distance_to_own(rows, self.cluster_centers_, labels, self._fitted_metric)
 
     def score(

@@ -267,15 +267,17 @@ class Means:
     def of(self, node: Node) -> Rows:
         """Return the mean of the values that are present; NaN where none is."""
         total, count = self._sums[node].sum(axis=0), self._counts[node].sum(axis=0)
-        mean: Rows = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-        return mean
+        return np.asarray(
+            np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+        )
 
     def differences(self, node: Node) -> Rows:
         """Return the difference to the mean of all rows, in standard deviations; 0 if unknown."""
         own = self.of(node)
         known = (self.deviation > 0.0) & np.isfinite(own)
-        away: Rows = np.divide(own - self.mean, self.deviation, out=np.zeros_like(own), where=known)
-        return away
+        return np.asarray(
+            np.divide(own - self.mean, self.deviation, out=np.zeros_like(own), where=known)
+        )
 
     def rank_columns(self) -> Node:
         """Return all columns, those whose means differ most between clusters first."""
@@ -316,8 +318,7 @@ class Fractions:
     def of(self, node: Node) -> Rows:
         """Return the fraction of each level in a node."""
         counts = self.counts[node].sum(axis=0)
-        fractions: Rows = counts / max(1, counts.sum())
-        return fractions
+        return np.asarray(counts / max(1, counts.sum()))
 
     @property
     def difference(self) -> float:

@@ -137,8 +137,7 @@ class Hierarchy:
 
         Parameters, options and result are those of :meth:`HierarchicalKMedian.membership`.
         """
-        found: NDArray[np.float64] = self._model("membership").membership(X, n_clusters, **options)
-        return found
+        return np.asarray(self._model("membership").membership(X, n_clusters, **options))
 
     def explain(self, n_clusters: int | None = None, **options: Any) -> Any:
         """Describe clusters and splits by rules.
@@ -314,7 +313,7 @@ class Hierarchy:
         matplotlib.axes.Axes
         """
         n_clusters = min(n_clusters, self.n_centers)
-        axes = new_axes(ax, (9.0, 0.42 * n_clusters + 1.2))
+        axes: Axes = new_axes(ax, (9.0, 0.42 * n_clusters + 1.2))
         order = nested_order(self.parent, n_clusters)
         for k in range(1, n_clusters + 1):
             sizes = self.sizes(k)
@@ -341,8 +340,7 @@ class Hierarchy:
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         axes.tick_params(left=False)
-        drawn: Axes = axes
-        return drawn
+        return axes
 
     @unwrap_interrupts()
     def predict(self, X: Any, n_clusters: int) -> NDArray[np.int32]:

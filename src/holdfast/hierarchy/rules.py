@@ -66,8 +66,7 @@ class Condition:
     def holds(self, X: Rows) -> Mask:
         """Which rows meet the condition."""
         values = X[:, self.index]
-        met: Mask = (values > self.low) & (values <= self.high)
-        return met
+        return np.asarray((values > self.low) & (values <= self.high))
 
     def __str__(self) -> str:
         """Such as ``age <= 40``."""

@@ -414,8 +414,7 @@ def _calibrate(labels: Counts, k: int) -> Numbers:
     rate = (hits[known] + 0.5) / (seen[known] + 1.0)
     smooth = isotonic_regression(rate, sample_weight=seen[known], y_min=0.0, y_max=1.0)
     wanted = np.arange(trials + 1) * (trials - 1) / trials
-    calibrated: Numbers = np.interp(wanted, known, smooth)
-    return calibrated
+    return np.asarray(np.interp(wanted, known, smooth))
 
 
 def _probabilities(labels: Counts, own: Counts, certainty: Numbers, distances: Numbers) -> Numbers:

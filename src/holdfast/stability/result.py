@@ -208,8 +208,7 @@ class SensitivityResult:
         """All values, of shape (C, K, T, R), before any self-distance is subtracted."""
         n_before = self.n_before[:, None, None, None]
         n_after, n_kept = self.n_after[:, None, :, None], self.n_kept[:, None, :, None]
-        values: Numbers = value_of(self.measure, self.matched, n_before, n_after, n_kept)
-        return values
+        return np.asarray(value_of(self.measure, self.matched, n_before, n_after, n_kept))
 
     @property
     def distance(self) -> Numbers:
@@ -246,8 +245,7 @@ class SensitivityResult:
         """The smallest possible `distance`, of shape (C,): every remaining row stays."""
         n_kept = self.n_kept
         floors = value_of(self.measure, n_kept, self.n_before[:, None], self.n_after, n_kept)
-        floor: Numbers = mean_present(floors, axis=1)
-        return floor
+        return np.asarray(mean_present(floors, axis=1))
 
     def interval(self, level: float = 0.95) -> Numbers:
         """Confidence interval of `mean`, of shape (C, K, 2), by Student's t distribution.

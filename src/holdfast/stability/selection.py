@@ -53,14 +53,12 @@ class Suggestion:
     @property
     def mean(self) -> Numbers:
         """Average sensitivity for each number of clusters."""
-        mean: Numbers = self.result.mean[0]
-        return mean
+        return np.asarray(self.result.mean[0])
 
     @property
     def standard_error(self) -> Numbers:
         """Standard error of `mean`."""
-        error: Numbers = self.result.standard_error[0]
-        return error
+        return np.asarray(self.result.standard_error[0])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw movement against the number of clusters; needs matplotlib."""

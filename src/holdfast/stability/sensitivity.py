@@ -377,8 +377,7 @@ def mean_cost(
     ndarray of shape (n_values,), dtype float64
         One cost for each number of clusters; see `holdfast.k_median_cost`.
     """
-    mean: Numbers = cost_by_seed(clusterer, X, n_clusters=n_clusters, seeds=seeds).mean(axis=0)
-    return mean
+    return np.asarray(cost_by_seed(clusterer, X, n_clusters=n_clusters, seeds=seeds).mean(axis=0))
 
 
 def cost_by_seed(
