@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from lineage.chain import build_chain
+from lineage.weeks import follow_weeks
 from report_builder import EVIL
 
 from holdfast import Lineage
@@ -51,6 +52,23 @@ def test_columns_that_carried_rows_have_both_values(lineage, tmp_path):
     (move,) = build_lineage_report(shorter).content["moves"]["3"]["shown"]
     assert move["columns"] == [["spend", 1, 8]]
     assert move["reason"] == "values changed"
+
+
+def test_rows_that_moved_most_often_are_listed_with_their_ways(tmp_path):
+    weeks = follow_weeks(tmp_path / "weeks", 8, 100, levels=(4,), price=0.0)
+    lists = {
+        found["title"]: found["lines"] for found in build_lineage_report(weeks).content["rows"]
+    }
+    ways = {}
+    for id, source, target in weeks.moves(level=4)[["id", "from", "to"]].tolist():
+        ways.setdefault(id, [source]).append(target)
+    often = {id: way for id, way in ways.items() if len(way) > 2}
+    assert often
+    shown = lists["Moved most often"]
+    assert [line[1] for line in shown] == sorted(
+        (len(w) - 1 for w in often.values()), reverse=True
+    )[:20]
+    assert all(line[2] == " → ".join(map(str, often[line[0]])) for line in shown)
 
 
 def test_without_rows_the_page_has_no_ids_and_no_values(lineage):
