@@ -26,7 +26,7 @@ class Sketch:
     """Distinct rows, sorted, with the count of each. Immutable.
 
     A sketch is a function of the multiset of rows. Neither the order of the rows nor the history of
-    changes matters. Create one with :meth:`from_rows`, :meth:`empty`, ``+`` and ``-``.
+    changes matters. Create one with :meth:`from_rows`, :meth:`empty` and ``+``.
     """
 
     rows: Floats  # (n, n_features): sorted by the first column, then the second, ...; no -0.0
@@ -86,21 +86,17 @@ class Sketch:
 
     def __add__(self, other: "Sketch") -> "Sketch":
         """Sketch of the rows of both, in O(n + m) time."""
-        _check_columns(self, other)
+        if self.n_features != other.n_features:
+            raise ValueError(
+                f"Sketches must have the same columns; got {self.n_features} and "
+                f"{other.n_features} columns."
+            )
         if self.total_weight + other.total_weight > MAX_WEIGHT:
             raise ValueError(
                 f"A sketch can have at most 2^53 rows, including repeats; got {self.total_weight} "
                 f"and {other.total_weight}."
             )
         return self.combine(other, 1)
-
-    def __sub__(self, other: "Sketch") -> "Sketch":
-        """Sketch of the rows without those of `other`, all of which must be present."""
-        _check_columns(self, other)
-        held = self.count(other.rows)
-        if (held < other.weight).any():
-            raise ValueError(name_missing(other.rows, other.weight, held))
-        return self.combine(other, -1)
 
     def count(self, rows: Floats) -> Ints:
         """Count how often each of `rows` is present, in O(log n) time per row."""
@@ -197,13 +193,6 @@ def count_rows(
     share_rows(rows.shape[0], scan, rows.shape[1])
     counted: Ints = np.array([counts for _, counts in totals]).sum(axis=0)
     return sum(added for added, _ in totals) & ((1 << 64) - 1), counted
-
-
-def _check_columns(a: Sketch, b: Sketch) -> None:
-    if a.n_features != b.n_features:
-        raise ValueError(
-            f"Sketches must have the same columns; got {a.n_features} and {b.n_features} columns."
-        )
 
 
 def name_missing(rows: Floats, asked: Ints, held: Ints) -> str:
