@@ -116,13 +116,7 @@ def _linkage(name: str, title: str, *, quadratic: bool = False) -> Method:
 
 
 def _of_sklearn(name: str, title: str) -> Method:
-    def build() -> "Clusterer":
-        from holdfast.clusterers import peers
-
-        clusterer: Clusterer = getattr(peers, name)()
-        return clusterer
-
-    return Method(name, title, build, sparse=name.endswith("kmeans"))
+    return Method(name, title, lambda: __getattr__(name)(), sparse=name.endswith("kmeans"))
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(

@@ -196,11 +196,11 @@ def explain_clusters(
     chosen, keys = sample_rows(X, seed)
     rows, share = np.asarray(X[chosen], dtype=np.float64), weight[chosen]
     labels = hierarchy.cut(n_clusters)[chosen]
-    clusters, splits = [], []
-    for t in range(n_clusters):
-        clusters.append(
-            find_rules(rows, share, labels == t, columns, keys, max_conditions, max_rules)
-        )
+    clusters = [
+        find_rules(rows, share, labels == t, columns, keys, max_conditions, max_rules)
+        for t in range(n_clusters)
+    ]
+    splits = []
     for t in range(1, n_clusters):
         before = hierarchy.cut(t + 1)[chosen]
         here = (before == t) | (before == hierarchy.parent[t])
@@ -208,13 +208,8 @@ def explain_clusters(
         splits.append(
             find_rules(rows[here], share[here], inside, columns, keys[here], max_conditions, 1)[0]
         )
-    return Explanation(
-        tuple(clusters),
-        tuple(splits),
-        hierarchy.parent[:n_clusters],
-        hierarchy.sizes(n_clusters),
-        int(chosen.size),
-    )
+    parent, sizes = hierarchy.parent[:n_clusters], hierarchy.sizes(n_clusters)
+    return Explanation(tuple(clusters), tuple(splits), parent, sizes, int(chosen.size))
 
 
 def explain_row(
@@ -237,16 +232,8 @@ def explain_row(
         neighbor = int(hierarchy.predict(across[None, :], n_clusters)[0])
         towards = parts if signed > 0.0 else -parts
         order = np.argsort(-np.abs(towards), kind="stable")[:top]
-        found.append(
-            Boundary(
-                plane.split,
-                signed > 0.0,
-                abs(signed),
-                neighbor,
-                tuple(names[j] for j in order),
-                tuple(float(towards[j]) for j in order),
-            )
-        )
+        decide = tuple(names[j] for j in order), tuple(float(towards[j]) for j in order)
+        found.append(Boundary(plane.split, signed > 0.0, abs(signed), neighbor, *decide))
     return RowExplanation(cluster, tuple(found))
 
 
