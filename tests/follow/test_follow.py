@@ -364,7 +364,7 @@ def test_nothing_moves_and_no_budget_binds_where_the_tolerance_asks_for_no_move(
         assert not after.follow_.budget_binds
 
 
-@pytest.mark.parametrize("seed", [10, 12, 15])
+@pytest.mark.parametrize("seed", [8, 17, 31])
 def test_a_new_fit_is_the_last_resort(monkeypatch, seed):
     """Where no price at a level suffices, lower prices at all levels move fewer rows than a new fit."""
     weeks, ids = wander(seed), np.arange(120)
