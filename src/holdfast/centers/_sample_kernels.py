@@ -217,17 +217,20 @@ def add_savings(own, apart, weight, least):
 
 
 @writing_kernel
-def score_members(columns, square, weight, room, gain):
-    """Score each member by what it saves as a second center beside the mean."""
+def score_members(columns, square, weight, first, room, gain):
+    """Score the members from `first` on by what each saves as a second center beside the mean.
+
+    `room` has two lines as long as the sample.
+    """
     own, apart = room[0], room[1]
-    for p in range(gain.size):
+    for p in range(square.size):
         own[p] = np.sqrt(square[p])
     for c in range(gain.size):
-        for p in range(gain.size):
+        for p in range(square.size):
             apart[p] = ZERO
         for j in range(columns.shape[0]):
-            place = columns[j, c]
-            for p in range(gain.size):
+            place = columns[j, first + c]
+            for p in range(square.size):
                 away = columns[j, p] - place
                 apart[p] += away * away
         gain[c] = add_savings(own, apart, weight, ZERO)

@@ -4,12 +4,14 @@
 """
 
 import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.work import share_parts
 from holdfast.centers._distance_kernels import draw_candidate
 from holdfast.centers._sample_kernels import (
     GAPS,
@@ -33,6 +35,7 @@ AVERAGES = 8  # of a direction; in large samples as many as AVERAGED_VALUES hold
 AVERAGED_VALUES = 1 << 18
 SAMPLE_SPLITS = 32
 
+_THREADED = 1 << 22  # values in all pairs from which threads pay
 PROPOSE, CHOOSE = 1, 2  # clocks of a row: as a candidate, as the proposal of its cluster
 
 Start = tuple[int, Floats | None]  # which member was drawn, and where its plane settled
@@ -155,9 +158,18 @@ class DenseSample(Sample):
         return score, starts
 
     def score_members(self) -> Floats:
-        """Score members on the columns."""
-        gain = np.empty(self.size)
-        score_members(self.columns, self.square, self.pool.weight, self.room, gain)
+        """Score members on the columns; threads share them unless they are few."""
+        gain, values = np.empty(self.size), self.size * self.size * self.width
+        parts = 1 if values < _THREADED else os.cpu_count() or 1
+        ends = [self.size * i // parts for i in range(parts + 1)]
+
+        def work(i: int) -> None:
+            score_members(
+                self.columns, self.square, self.pool.weight, ends[i],
+                np.empty((2, self.size), np.float32), gain[ends[i] : ends[i + 1]],
+            )  # fmt: skip
+
+        share_parts(parts, work)
         return gain
 
     def settle(self, drawn: int, start: float, averages: int) -> Floats | None:
