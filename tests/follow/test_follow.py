@@ -316,10 +316,10 @@ def test_the_tolerance_moves_no_more_than_it_must():
     assert any(0.0 < part < 1.0 and part not in LADDER for part in parts)
 
 
-def leaves_enough(cost, fresh, tolerance):
-    """Whether costs of levels keep the tolerance, and use 0.4 of it in the mean."""
-    ratio = cost / fresh
-    return ratio.max() <= 1 + tolerance and ratio.mean() <= 1 + 0.4 * tolerance
+def leaves_enough(cost, report, moved, tolerance):
+    """Whether costs of levels keep the tolerance, and leave some of it: more if more rows would move."""
+    ratio, used = cost / report.fresh_cost, max(0.0, 1.0 - 3.0 * moved.mean())
+    return ratio.max() <= 1 + tolerance and ratio.mean() <= 1 + used * tolerance
 
 
 def wander(seed, count=6, n=120):
@@ -338,13 +338,13 @@ def test_a_tolerance_moves_as_few_rows_as_it_allows(seed):
     for rows in weeks[1:]:
         plain = model.follow(rows, ids=ids, levels=LEVELS, price=0.1)
         model = model.follow(rows, ids=ids, levels=LEVELS, price=0.1, tolerance=tolerance)
-        report = model.follow_
+        report, moved = model.follow_, plain.follow_.moved
         assert (report.cost <= report.fresh_cost * (1 + tolerance + 1e-8)).all()
-        if leaves_enough(report.cost_of_staying, report.fresh_cost, tolerance):
+        if leaves_enough(report.cost_of_staying, report, moved, tolerance):
             assert model.moves_.size == 0
             seen.add("stayed")
-        elif leaves_enough(plain.follow_.cost, report.fresh_cost, tolerance):
-            assert leaves_enough(report.cost, report.fresh_cost, tolerance)
+        elif leaves_enough(plain.follow_.cost, report, moved, tolerance):
+            assert leaves_enough(report.cost, report, moved, tolerance)
             assert 0 < report.moved.sum() <= plain.follow_.moved.sum()
             assert ((report.price >= 0.1) & (report.price <= 1.0)).all()
             seen.add("fewer" if report.moved.sum() < plain.follow_.moved.sum() else "as many")
@@ -392,7 +392,7 @@ def test_order_of_rows_changes_nothing_within_a_tolerance():
     prices = set()
     for week, rows in enumerate(weeks[1:]):
         order = np.random.default_rng(week).permutation(120)
-        arguments = {"levels": LEVELS, "price": 0.5, "tolerance": 0.02}
+        arguments = {"levels": LEVELS, "price": 0.5, "tolerance": 0.01}
         one = one.follow(rows, ids=ids, **arguments)
         other = other.follow(rows[order], ids=ids[order], **arguments)
         for k in LEVELS:

@@ -96,10 +96,10 @@ class FollowedModel:
             The largest fraction of the remaining weight that may change cluster, at every level.
         tolerance : float, default=None
             The fraction by which the cost of a level may exceed that of a new fit. Within it, as
-            few rows as possible move: the price is raised, up to 1, while the mean cost over levels
-            exceeds that of a new fit by at most 0.4 of this fraction. If a level exceeds it, the price
-            is lowered, and if no price suffices, the new fit is used. The budget has priority. This
-            needs a new fit and several trials, which take time.
+            few rows as possible move: the price is raised, up to 1. The more rows would move at
+            `price`, the more of the tolerance is left for later releases. If a level exceeds the
+            tolerance, the price is lowered, and if no price suffices, the new fit is used. The budget
+            has priority. This needs a new fit and several trials, which take time.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative. Moved fractions and the budget count weight.
         dry_run : bool, default=False

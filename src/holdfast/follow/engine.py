@@ -39,8 +39,8 @@ from holdfast.rows.ids import DepartedRows
 
 Rows = Floats  # or 32-bit ones: means read them as they are
 
-USED = 0.4
-"""The part of the tolerance that is used to hold rows; the rest is left for later releases."""
+RESERVE = 3.0
+"""The part of the tolerance that is left for later releases, for each unit of the fraction that would move."""
 
 HIGHEST, HALVINGS = 1.0, 5
 """The price is raised at most to this, and the range up to it is halved so often."""
@@ -139,8 +139,11 @@ def _decide(
         if nobody:
             return _Outcome(fresh, problem.price, fresh.cost, parent=fitted.parent)
         assert options.tolerance is not None
-        allowed = _Allowed(fresh, options.tolerance)
-        found, price = _use_tolerance(problem, start, allowed, today.is_same)
+        settled = start if today.is_same else _follow_at(problem, start, problem.price)
+        moved = int(settled.moved.sum()) / (settled.moved.size * today.units.n_surviving)
+        used = max(0.0, 1.0 - RESERVE * moved)
+        allowed = _Allowed(fresh, options.tolerance, used)
+        found, price = _use_tolerance(problem, start, settled, allowed)
         parent = fitted.parent if found is fresh else None
         outcome = _Outcome(found, price, fresh.cost, not allowed.kept(found), None, parent)
         idle = idle or allowed.spared(found)
@@ -168,10 +171,15 @@ def _settle(
 
 @dataclass(frozen=True, eq=False)
 class _Allowed:
-    """What a tolerance allows, relative to a new fit."""
+    """What a tolerance allows, relative to a new fit.
+
+    The more rows would move at the price, the sooner a level that has reached its limit would have to move
+    many at once. So a part of the tolerance is left for later releases; the rest may be `used` today.
+    """
 
     fresh: Solution
     tolerance: float
+    used: float
 
     @cached_property
     def most(self) -> Floats:
@@ -187,23 +195,25 @@ class _Allowed:
         """Whether it is kept, and enough of it left for later releases, in the mean over levels."""
         pairs = zip(found.cost.tolist(), self.fresh.cost.tolist(), strict=True)
         ratios = [cost / fresh for cost, fresh in pairs if fresh > 0.0]
-        return self.kept(found) and sum(ratios) <= len(ratios) * (1.0 + USED * self.tolerance)
+        return self.kept(found) and sum(ratios) <= len(ratios) * (1.0 + self.used * self.tolerance)
 
 
 def _use_tolerance(
-    problem: Problem, start: Solution, allowed: _Allowed, is_same: bool
+    problem: Problem, start: Solution, settled: Solution, allowed: _Allowed
 ) -> tuple[Solution, Floats]:
-    """Move as few rows as the tolerance allows; the price of each level in the end."""
+    """Move as few rows as the tolerance allows; the price of each level in the end.
+
+    `settled` is what following does at the price.
+    """
     price, highest = problem.price, np.maximum(problem.price, HIGHEST)
     if allowed.spared(start):
         return retire_names(problem, start), highest
-    found = start if is_same else _follow_at(problem, start, price)
-    if not allowed.kept(found):
-        return _lower_price(problem, found, allowed)
-    if not allowed.spared(found):
-        return found, price
+    if not allowed.kept(settled):
+        return _lower_price(problem, settled, allowed)
+    if not allowed.spared(settled):
+        return settled, price
     follow = partial(_follow_at, problem, start)
-    return _search((found, price), highest, follow, allowed.spared, HALVINGS)
+    return _search((settled, price), highest, follow, allowed.spared, HALVINGS)
 
 
 def _lower_price(problem: Problem, found: Solution, allowed: _Allowed) -> tuple[Solution, Floats]:
