@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))  # for what the benchm
 
 import report
 from measure import FULL, QUICK, Cell, Effort, measure_cell
-from methods import METHODS
+from methods import METHODS, REFERENCE
 from resumable import INTERRUPTED, add_options, open_store, parse_names, run_benchmark, run_stored
 from series import SERIES, SYNTHETIC
 from summary import Table, read_table, tabulate
@@ -31,7 +31,10 @@ def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace
 
 
 def list_cells(series: Sequence[str], methods: Sequence[str], effort: Effort) -> list[Cell]:
-    """List the cells of these names (all, if there are none); name what cannot be measured here."""
+    """List the cells of these names (all, if there are none); name what cannot be measured here.
+
+    The reference is among them: costs are divided by its costs.
+    """
     cells = []
     for one in SERIES:
         if series and one.name not in series:
@@ -42,7 +45,7 @@ def list_cells(series: Sequence[str], methods: Sequence[str], effort: Effort) ->
         cells += [
             Cell(one.name, method.name, effort)
             for method in METHODS
-            if (not methods or method.name in methods) and method.can_run
+            if (not methods or method.name in (*methods, REFERENCE)) and method.can_run
         ]
     return cells
 
