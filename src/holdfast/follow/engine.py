@@ -42,8 +42,8 @@ Rows = Floats  # or 32-bit ones: means read them as they are
 RESERVE = 3.0
 """The part of the tolerance that is left for later releases, for each unit of the fraction that would move."""
 
-HIGHEST, HALVINGS = 1.0, 5
-"""The price is raised at most to this, and the range up to it is halved so often."""
+HIGHEST, HALVINGS, LEVEL_HALVINGS = 1.0, 5, 7
+"""The price is raised at most to this; how often the range up to it is halved, for all levels and for each."""
 
 LADDER, LAST, LADDER_HALVINGS = (0.7, 0.5, 0.3, 0.15, 0.0), (0.5, 0.0), 3
 """Parts of the price where a level costs too much, then at all levels; how often the step is halved."""
@@ -187,9 +187,14 @@ class _Allowed:
         most: Floats = self.fresh.cost * (1.0 + self.tolerance + _ROUNDING)
         return most
 
+    def over(self, found: Solution) -> NDArray[np.bool_]:
+        """Which levels cost more than the tolerance allows."""
+        over: NDArray[np.bool_] = found.cost > self.most
+        return over
+
     def kept(self, found: Solution) -> bool:
         """Whether no level costs more than the tolerance allows."""
-        return bool((found.cost <= self.most).all())
+        return not self.over(found).any()
 
     def spared(self, found: Solution) -> bool:
         """Whether it is kept, and enough of it left for later releases, in the mean over levels."""
@@ -212,8 +217,10 @@ def _use_tolerance(
         return _lower_price(problem, settled, allowed)
     if not allowed.spared(settled):
         return settled, price
-    follow = partial(_follow_at, problem, start)
-    return _search((settled, price), highest, follow, allowed.spared, HALVINGS)
+    known, follow = (settled, price), partial(_follow_at, problem, start)
+    together = _search(known, highest, follow, allowed.spared, HALVINGS)
+    apart = _search(known, highest, follow, allowed.spared, LEVEL_HALVINGS, allowed.over)
+    return min(together, apart, key=lambda each: int(each[0].moved.sum()))
 
 
 def _lower_price(problem: Problem, found: Solution, allowed: _Allowed) -> tuple[Solution, Floats]:
@@ -233,7 +240,7 @@ def _descend(
     """Lower the price where a level costs too much, then at all levels, until the tolerance is kept."""
     price, stage = problem.price, problem
     for rung, part in enumerate((*LADDER, *LAST)):
-        over = found.cost > allowed.most
+        over = allowed.over(found)
         if rung >= len(LADDER):  # what was no reason yesterday is one now
             units = replace(problem.units, inertia=np.zeros_like(problem.units.inertia))
             stage, over = replace(problem, units=units, least=0.0), np.ones_like(over)
@@ -252,15 +259,20 @@ def _search(
     follow: Callable[[Floats], Solution],
     suits: Callable[[Solution], bool],
     times: int,
+    over: Callable[[Solution], NDArray[np.bool_]] | None = None,
 ) -> tuple[Solution, Floats]:
-    """Look between a price that suits and a higher one; of what suits, take what moves least."""
+    """Look between a price that suits and a higher one; of what suits, take what moves least.
+
+    Where a price does not suit because some levels are `over` their limit, only these get a lower one.
+    """
     found, price = known
     low = price
     for _ in range(times):
         middle = 0.5 * (low + high)
         tried = follow(middle)
         if not suits(tried):
-            high = middle
+            wrong = None if over is None else over(tried)
+            high = middle if wrong is None or not wrong.any() else np.where(wrong, middle, high)
             continue
         low = middle
         if int(tried.moved.sum()) < int(found.moved.sum()):
