@@ -1,5 +1,7 @@
 """Files of followed models: what does not fit together is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from follow.series import blobs, releases
@@ -118,3 +120,25 @@ def test_a_model_that_nobody_left_is_loaded_again(tmp_path):
     loaded = holdfast.load(tmp_path / "model")
     assert loaded.ids_.tolist() == ids.tolist()
     assert loaded.follow(rows, ids=ids).moves_.size == 0
+
+
+@pytest.mark.parametrize("repeated", [1, 2])
+def test_equal_rows_that_left_are_remembered_once(tmp_path, repeated):
+    rows = np.repeat(np.random.default_rng(3).normal(size=(40, 2)), 2, axis=0)
+    followed = HierarchicalKMedian(3).fit(rows).follow(rows[2 * repeated :])
+    followed.save(tmp_path / "model.holdfast")
+    loaded = holdfast.load(tmp_path / "model.holdfast")
+    assert loaded._left.ids.size == repeated
+    expected, found = followed.follow(rows), loaded.follow(rows)
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+
+
+def test_early_files_that_list_equal_rows_more_than_once_are_read(tmp_path):
+    rows = np.random.default_rng(3).normal(size=(40, 2))
+    followed = HierarchicalKMedian(3).fit(rows).follow(rows[2:])
+    left = followed._left
+    followed._left = replace(left, ids=left.ids.repeat(2), names=left.names.repeat(2))
+    followed.save(tmp_path / "model.holdfast")
+    returned = holdfast.load(tmp_path / "model.holdfast").follow(rows)
+    np.testing.assert_array_equal(returned.labels_, followed.follow(rows).labels_)
+    assert returned._left.ids.size == 0

@@ -169,6 +169,8 @@ def who_left(yesterday: Yesterday, today: Today, before: Levels) -> DepartedRows
     if today.ids is not None and yesterday.ids is None:
         return None  # from now on rows have ids
     order = np.argsort(ids, kind="stable")
+    if ids.dtype.kind == "u":  # equal rows, which were in one cluster
+        order = order[_starts(ids[order])]
     ids, names = ids[order], names[order]
     old = yesterday.left
     if old is not None and old.level == level and old.ids.dtype.kind == ids.dtype.kind:

@@ -185,7 +185,8 @@ def _read_left(metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     positive = type(level) is int and level >= 1
     require(positive, "the level of the rows that left is not a positive integer")
     ids = unpack_ids(record.get("ids"), arrays, names.size, "left")
-    return DepartedRows(check_unique(ids), names, level)
+    keyed = record.get("ids") == "keys"  # of equal rows, which early files list more than once
+    return DepartedRows(ids if ids is not None and keyed else check_unique(ids), names, level)
 
 
 def _read_first_format(
