@@ -110,6 +110,24 @@ def test_a_run_can_be_repeated_after_a_crash(holdfast, model):
     assert everything() == complete
 
 
+def test_a_run_in_a_lineage_can_be_repeated_after_a_crash(holdfast, model):
+    holdfast(
+        "follow", model, write_week(1), "--lineage", "s.lineage", "--label", "a", "-o", "a.csv"
+    )
+    for label in ((), ("--label", "c")):
+        run = ("follow", "s.lineage", write_week(2), *label, "-o", "l.csv", "--force")
+        assert holdfast(*run).code == 0
+        complete = everything()
+        Path("l.csv").unlink()  # as if the run had been killed before it wrote the labels
+        done = holdfast(*run)
+        assert done.code == 0, done.err
+        assert "exists already" in done.err
+        assert everything() == complete
+    other = holdfast("follow", "s.lineage", write_week(1), *label, "-o", "l.csv", "--force")
+    assert (other.code, everything()) == (2, complete)
+    assert "belongs to release 3, which has other clusters" in other.err
+
+
 def test_a_binding_budget_is_exit_code_3_with_all_files(holdfast, model):
     run = ("follow", model, write_week(1), "--budget", "0%", "-o", "l.csv", "--model",
            "new.holdfast", "--lineage", "s.lineage")  # fmt: skip

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -115,8 +116,7 @@ def follow(
     _check_outputs(model, data, output, keep, same=same)
     with inputs.hold_model(model, console, replaced=same) as check:
         if in_lineage and series is not None:
-            with input_errors():
-                before = series[-1].model()
+            before = _read_latest(series, how, keep, console)
         else:
             before = inputs.load_model(model, rows_for="followed")
         dataset = _read(data, read, before, id, weights, console)
@@ -176,6 +176,18 @@ def _choose_lineage(model: str, keep: KeepOptions, in_lineage: bool) -> "Lineage
     if in_lineage and not len(series):
         raise InputError(f"{path} is a folder without releases; expected a model or a lineage.")
     return series
+
+
+def _read_latest(
+    series: "Lineage", how: FollowOptions, keep: KeepOptions, console: Console
+) -> "HierarchicalKMedian":
+    """Read the model to follow; to repeat the run of the latest release, the one before it."""
+    label = datetime.now(UTC).date().isoformat() if keep.label is None else keep.label
+    again = len(series) > 1 and series.labels[-1] == label and not how.dry_run
+    if again:
+        console.notice(f"release {label} exists already; following the one before it again.")
+    with input_errors():
+        return series[-2 if again else -1].model()
 
 
 def _check_outputs(
