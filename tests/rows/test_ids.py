@@ -54,6 +54,23 @@ def test_a_list_of_texts_with_something_else_is_refused(wrong):
         check_ids(None, ["a", wrong, "b"], 3)
 
 
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        ([1 << 63, 1], "from -2\\^63 to 2\\^63 - 1; got 9223372036854775808. Use strings"),
+        ([-(10**30), 1], "got -1000000000000000000000000000000. Use strings"),
+        (np.array([1 << 63, 1], dtype=np.uint64), "got 9223372036854775808. Use strings"),
+        (["a", "b\ud800"], "ids must be valid Unicode; got 'b\\\\ud800'"),
+        (np.array(["a", "a"]), "got 'a' 2 times"),
+        (np.array([7, 7]), "got 7 2 times"),
+        (["a", 1], "got int and str"),
+    ],
+)
+def test_ids_that_cannot_be_kept_are_refused(ids, words):
+    with pytest.raises(ValueError, match=words):
+        check_ids(None, ids, 2)
+
+
 def test_lists_of_texts_and_of_integers_are_taken():
     assert check_ids(None, ["a", "b"], 2).tolist() == ["a", "b"]
     assert check_ids(None, (3, np.int32(5)), 2).dtype == np.int64

@@ -51,10 +51,12 @@ def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None
     found = normal_ids(array)
     if not _are_unique(found):
         values, counts = np.unique(found, return_counts=True)
+        (most,) = values[[counts.argmax()]].tolist()
+        shown = str.__repr__(most) if isinstance(most, str) else most
         raise ValueError(
-            f"ids must be unique; got {values[counts.argmax()]!r} {counts.max()} times. Keep one "
-            "row of each."
+            f"ids must be unique; got {shown} {counts.max()} times. Keep one row of each."
         )
+    _check_text(found)
     return found
 
 
@@ -81,17 +83,17 @@ def identify_rows(ids: NDArray[Any] | None, keyed_by: Any, n_rows: int) -> Float
 
 def normal_ids(array: NDArray[Any]) -> NDArray[Any]:
     """Integers as int64, strings as objects; anything else raises an error."""
-    if array.dtype.kind in "iu" and (array.dtype != np.uint64 or int(array.max()) < 1 << 63):
-        return array.astype(np.int64)
+    if array.dtype.kind in "iu":
+        return _as_int64(array)
     if array.dtype.kind == "U":
         return array.astype(object)
     if array.dtype.kind == "O":
-        kinds = {str if issubclass(kind, str) else Integral if _is_integer(kind) else kind
+        kinds = {str if issubclass(kind, str) else int if _is_integer(kind) else kind
                  for kind in set(map(type, array.tolist()))}  # fmt: skip
         if kinds <= {str}:
             return array
-        if kinds == {Integral}:
-            return array.astype(np.int64)
+        if kinds == {int}:
+            return _as_int64(array)
         names = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise ValueError(
             f"ids must be all integers or all strings, none missing; got {names}. Convert them."
@@ -99,6 +101,32 @@ def normal_ids(array: NDArray[Any]) -> NDArray[Any]:
     raise ValueError(
         f"ids must be integers or strings, none missing; got dtype {array.dtype}. Convert them."
     )
+
+
+def _as_int64(array: NDArray[Any]) -> NDArray[np.int64]:
+    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    if not -(1 << 63) <= low <= high < 1 << 63:
+        wrong = high if high >= 1 << 63 else low
+        raise ValueError(
+            f"ids that are integers must be from -2^63 to 2^63 - 1; got {wrong}. Use strings."
+        )
+    return array.astype(np.int64)
+
+
+def _check_text(ids: NDArray[Any]) -> None:
+    """Refuse texts that cannot be written to a file."""
+    if ids.dtype.kind != "O":
+        return
+    try:
+        "".join(ids.tolist()).encode()
+    except UnicodeEncodeError:
+        for text in ids.tolist():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise ValueError(
+                    f"ids must be valid Unicode; got {str.__repr__(text)}. Replace its surrogates."
+                ) from None
 
 
 def find_ids(wanted: NDArray[Any], known: NDArray[Any], *, unique: bool = False) -> Ints:
