@@ -235,7 +235,7 @@ def test_a_release_of_another_segmentation_is_named(copied, tmp_path):
     with pytest.raises(DamagedFile, match="it is release 1"):
         Lineage(copied.path)
     shutil.copy(other.path / "000001.release", copied.path / "000001.release")
-    with pytest.raises(DamagedFile, match="of another segmentation"):
+    with pytest.raises(DamagedFile, match="of another segmentation.* Restore the one of the two"):
         Lineage(copied.path)
 
 

@@ -342,9 +342,11 @@ def _read_entry(path: Path, number: int, before: list[Entry]) -> Entry:
     if metadata.get("number") != number:
         raise DamagedFile(path, f"it is release {metadata.get('number')}", RESTORE)
     if before and metadata.get("origin") != expected[1]:
-        raise DamagedFile(
-            path, "it is a release of another segmentation", "Remove it, or restore the right one"
-        )
+        advice = "Remove it, or restore the right one"
+        if number == 1:  # either may be the wrong one
+            advice = "Restore the one of the two that does not belong here"
+        problem = "it is a release of another segmentation than release 0"
+        raise DamagedFile(path, problem, advice)
     if metadata.get("previous") != expected[0]:
         raise DamagedFile(path, f"release {number - 1} is not the one that it follows", RESTORE)
     return Entry(path, metadata["label"], found.digest)
