@@ -16,9 +16,6 @@ import numpy as np
 import pytest
 from report_builder import EVIL, build
 
-from holdfast import average_sensitivity
-from holdfast.clusterers import ward_linkage
-from holdfast.report import build_sensitivity_report
 from holdfast.report.page import embed_json
 
 TEMPLATES = files("holdfast.report").joinpath("templates")
@@ -145,19 +142,6 @@ def test_show_displays_in_a_notebook(report, monkeypatch):
 def test_repr_is_one_line(report):
     assert repr(report).startswith(f"Report({report.content['title']!r}: When 5% of the rows")
     assert "\n" not in repr(report)
-
-
-def test_sensitivity_has_a_page(tmp_path):
-    rows = np.random.default_rng(0).normal(size=(30, 2))
-    result = average_sensitivity(
-        ward_linkage(), rows, n_clusters=[2, 3], delete=[1, 0.1], trials=4, n_jobs=1
-    )
-    html = build_sensitivity_report(result).to_html(tmp_path / "r.html")
-    data = json.loads(Elements(html).texts["script"][0])
-    assert data["kind"] == "sensitivity"
-    means = [line["mean"] for line in data["sensitivity"]["lines"]]
-    np.testing.assert_allclose(means, result.mean, rtol=1e-3)
-    assert (tmp_path / "r.html").read_text(encoding="utf-8") == html
 
 
 def test_ten_thousand_rows_stay_below_six_megabytes():

@@ -5,8 +5,8 @@ file of its own (`segments`, `movement`, `choosing`, `verdict`) -> `page` (templ
 HTML. `lineage` builds the dictionary of a lineage, for the same page. docs/report.md describes the dictionary.
 """
 
-from holdfast.report.build import build_report, build_sensitivity_report
+from holdfast.report.build import build_report
 from holdfast.report.lineage import build_lineage_report
 from holdfast.report.page import Report
 
-__all__ = ["Report", "build_lineage_report", "build_report", "build_sensitivity_report"]
+__all__ = ["Report", "build_lineage_report", "build_report"]

@@ -18,10 +18,9 @@ from holdfast.hierarchy.rules import Column
 from holdfast.report import movement
 from holdfast.report.choosing import choose_epsilon, choose_k, count_epsilon_fits
 from holdfast.report.inputs import Inputs, check_inputs
-from holdfast.report.page import Report, list_numbers
+from holdfast.report.page import Report
 from holdfast.report.segments import choose_columns, count_bootstraps, summarise_segments
 from holdfast.report.verdict import compose_verdict
-from holdfast.stability import SensitivityResult
 
 FORMAT = 3
 """Version of the dictionary's layout."""
@@ -216,79 +215,5 @@ def _describe_provenance(inputs: Inputs) -> dict[str, Any]:
             "methods": ", ".join(method.title for method in inputs.methods),
             "rows compared on": f"{inputs.sample.size:,}",
         },
-        "versions": _list_versions(),
+        "versions": {"Python": platform.python_version()} | {n: version(n) for n in _PACKAGES},
     }
-
-
-def _list_versions() -> dict[str, str]:
-    """Python and the packages that determine the numbers."""
-    return {"Python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
-
-
-def build_sensitivity_report(result: SensitivityResult) -> Report:
-    """Describe a result of `average_sensitivity` on one page.
-
-    Parameters
-    ----------
-    result : SensitivityResult
-
-    Returns
-    -------
-    Report
-    """
-    n_ks = len(result.n_clusters)
-    lines = [movement.list_interval(result, [c], range(n_ks)) for c in range(len(result.changes))]
-    content: dict[str, Any] = {
-        "format": FORMAT,
-        "kind": "sensitivity",
-        "title": f"Average sensitivity of {result.clusterer}",
-        "verdict": {
-            "headline": None,
-            "sentence": _describe_sensitivity(result),
-            "findings": [],
-            "numbers": [],
-            "better": None,
-        },
-        "sensitivity": {
-            "clusterer": result.clusterer,
-            "measure": result.measure,
-            "changes": list(result.changes),
-            "n_clusters": list(result.n_clusters),
-            "floor": list_numbers(result.floor),
-            "lines": lines,
-        },
-        "provenance": {
-            "command": None,
-            "seed": None,
-            "parameters": {
-                "clusterer": result.clusterer,
-                "measure": result.measure,
-                "coupling": result.coupling,
-            },
-            "measurements": {
-                "trials": result.matched.shape[2],
-                "random states": ", ".join(str(seed) for seed in result.seeds),
-                "every row removed in turn": "yes" if result.exhaustive else "no",
-                "failed fits": len(result.failures),
-                "complete": result.note or "yes",
-            },
-            "versions": _list_versions(),
-        },
-    }
-    return Report(content)
-
-
-def _describe_sensitivity(result: SensitivityResult) -> str:
-    """State the first number, in the unit of the measure."""
-    value, error = float(result.mean[0, 0]), float(result.standard_error[0, 0])
-    shown = f"{value:.4g} ± {error:.2g}"
-    if result.measure == "moved_fraction":
-        what = f"{100 * value:.3g}% ± {100 * error:.2g}% of the remaining rows change cluster"
-    elif result.measure == "moved":
-        what = f"{shown} rows are lost from matched clusters"
-    else:
-        what = f"the symmetric difference of matched clusters is {shown} rows"
-    return (
-        f"{result.clusterer}, {result.changes[0]}, k = {result.n_clusters[0]}: {what}. The smallest "
-        f"possible value is {float(result.floor[0]):.4g}."
-    )

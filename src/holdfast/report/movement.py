@@ -70,17 +70,14 @@ def count_fits(inputs: Inputs, method: ComparedMethod) -> int:
     return seeds * _count_trials(inputs, method) * n_changes
 
 
-def list_interval(result: SensitivityResult, changes: Any, ks: Any) -> dict[str, Any]:
+def _list_interval(result: SensitivityResult, line: Any) -> dict[str, Any]:
     """List mean, standard error and 95% interval along one line of the table of changes and ks."""
-    c, j = np.array(list(changes))[:, None], np.array(list(ks))[None, :]
-    interval = result.interval()
-    if result.measure == MEASURE:
-        interval = np.minimum(interval, 1.0)  # no more than all rows
+    interval = np.minimum(result.interval()[line], 1.0)  # no more than all rows
     return {
-        "mean": list_numbers(result.mean[c, j], 4),
-        "standard_error": list_numbers(result.standard_error[c, j], 3),
-        "low": list_numbers(interval[c, j, 0], 4),
-        "high": list_numbers(interval[c, j, 1], 4),
+        "mean": list_numbers(result.mean[line], 4),
+        "standard_error": list_numbers(result.standard_error[line], 3),
+        "low": list_numbers(interval[:, 0], 4),
+        "high": list_numbers(interval[:, 1], 4),
     }
 
 
@@ -118,9 +115,8 @@ def _describe_method(
         ks = _spread_ks(ks, inputs.k)
         result = _measure(inputs, method, rows, (inputs.k,), inputs.deletes, progress)
         along_k = _measure(inputs, method, rows, ks, (inputs.main_delete,), progress)
-    at_k = [result.n_clusters.index(inputs.k)]
-    deletions = list_interval(result, range(len(inputs.deletes)), at_k)
-    against_k = list_interval(along_k, [main if along_k is result else 0], range(len(ks)))
+    deletions = _list_interval(result, np.s_[:, result.n_clusters.index(inputs.k)])
+    against_k = _list_interval(along_k, main if along_k is result else 0)
     seeds = repeat_seeds(inputs.seed, _count_seeds(inputs, method))
     costs = mean_cost(method.clusterer, rows, n_clusters=ks, seeds=seeds)
     with limit_threads():

@@ -374,7 +374,6 @@ function startPage() {
     `${plural(labels.length, "release")}.` +
     (data.shows_rows ? "" : " This page contains nothing about single rows.");
   byId("headline").textContent = verdict.headline;
-  byId("headline").hidden = false;
   const listeners = [];
   const state = {
     k: report.lineage.level,

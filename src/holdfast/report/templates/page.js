@@ -11,13 +11,12 @@ function describeData({ data }) {
 function makeProvenance({ provenance, data }) {
   const { command, seed, parameters, measurements, versions } = provenance;
   const parts = [];
-  if (data && data.preparation.length) {
+  if (data.preparation.length) {
     const sentences = data.preparation.map((sentence) => html("li", {}, sentence));
     parts.push(block("What was done to the data", html("ul", {}, sentences)));
   }
-  if (command !== null) parts.push(block("Command", html("pre", { tabindex: 0 }, command)));
-  const measured = seed === null ? measurements : { "random state": seed, ...measurements };
   parts.push(
+    block("Command", html("pre", { tabindex: 0 }, command)),
     html(
       "div",
       { class: "grid" },
@@ -25,7 +24,7 @@ function makeProvenance({ provenance, data }) {
       html(
         "div",
         {},
-        definitionList("Measurements", measured),
+        definitionList("Measurements", { "random state": seed, ...measurements }),
         definitionList("Versions", versions),
       ),
     ),
@@ -35,27 +34,22 @@ function makeProvenance({ provenance, data }) {
 
 function startPage() {
   startTheme();
-  if (report.data) byId("subtitle").textContent = describeData(report);
-  if (report.verdict.headline) byId("headline").textContent = report.verdict.headline;
-  byId("headline").hidden = !report.verdict.headline;
-  let scatter = null;
-  if (report.segments) {
-    const { points } = report.segments;
-    const ids = points && points.ids ? points.rows.map((row, i) => [row, points.ids[i]]) : [];
-    const idOfRow = new Map(ids);
-    report.hierarchy = readHierarchy(report.segments);
-    report.idOf = (row) => rowName(row, idOfRow.get(row));
-    scatter = startPart("segments", () => makeSegments(report));
-  }
+  byId("subtitle").textContent = describeData(report);
+  byId("headline").textContent = report.verdict.headline;
+  const { points } = report.segments;
+  const ids = points && points.ids ? points.rows.map((row, i) => [row, points.ids[i]]) : [];
+  const idOfRow = new Map(ids);
+  report.hierarchy = readHierarchy(report.segments);
+  report.idOf = (row) => rowName(row, idOfRow.get(row));
+  const scatter = startPart("segments", () => makeSegments(report));
   startPart("stability", () => {
     makeVerdict(report);
-    if (report.comparison) makeComparison(report);
-    if (report.sensitivity) makeSensitivity(report);
+    makeComparison(report);
   });
   if (report.rows) startPart("rows", () => makeRows(report, scatter));
-  if (report.choosing) startPart("choosing", () => makeChoosing(report));
+  startPart("choosing", () => makeChoosing(report));
   startPart("provenance", () => makeProvenance(report));
-  if (report.choosing) startPart("appendix", () => makeEpsilon(report));
+  startPart("appendix", () => makeEpsilon(report));
   finishPage();
 }
 
