@@ -14,6 +14,7 @@ from browser_page import Page
 from report_builder import EVIL, build, build_evil, make_rows
 from sklearn.datasets import load_digits, load_iris, load_wine
 
+from holdfast.hierarchy.rules import Column
 from holdfast.report import Report
 
 WIDTHS = (1300, 768, 390)
@@ -24,32 +25,32 @@ DATA = Path(os.environ.get("HOLDFAST_DATA", "data"))
 
 
 def read_table(name):
-    """Rows, their names, and categories: few columns, many columns, a plane, many rows, mixed types."""
+    """Rows and the names of their columns: few columns, many columns, a plane, many rows, mixed types."""
     if name == "plane":
         data = load_iris()
-        return data.data[:, :2], data.feature_names[:2], None
+        return data.data[:, :2], data.feature_names[:2]
     if name == "many":
         data = load_digits()
-        return data.data[::3], data.feature_names, None
+        return data.data[::3], data.feature_names
     if name == "large":
         rows = np.tile(make_rows(2000), (4, 1)) * 1e6
-        return rows + np.arange(rows.size).reshape(rows.shape) % 977, ["a", "b", "c", "d"], None
+        return rows + np.arange(rows.size).reshape(rows.shape) % 977, ["a", "b", "c", "d"]
     if name == "few" and (DATA / "wholesale.csv").exists():
         rows = np.loadtxt(DATA / "wholesale.csv", delimiter=",", skiprows=1)
-        return rows, [f"column {j}" for j in range(rows.shape[1])], None
+        return rows, [f"column {j}" for j in range(rows.shape[1])]
     data = load_wine()
-    kinds = {"cultivar": [str(data.target_names[t]) for t in data.target]}
     if name == "few":
-        return data.data[:, :5], data.feature_names[:5], None
-    return data.data, data.feature_names, kinds
+        return data.data[:, :5], data.feature_names[:5]
+    marks = data.target[:, None] == np.arange(3)
+    kinds = [Column("cultivar", category=str(name)) for name in data.target_names]
+    return np.hstack([data.data, marks]), [*data.feature_names, *kinds]
 
 
 def build_table(name):
-    rows, names, categories = read_table(name)
+    rows, names = read_table(name)
     spread = np.where(np.ptp(rows, axis=0) > 0, rows.std(axis=0), 1.0)
     return build(
-        rows / spread, values=rows, names=names, categories=categories, title=name, trials=2,
-        methods=METHODS,
+        rows / spread, values=rows, names=names, title=name, trials=2, methods=METHODS,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import pytest
 from browser_page import Page
 from report_builder import EVIL, build, make_ids, make_rows
 
+from holdfast.hierarchy.rules import Column
 from holdfast.report import Report
 
 PARTS = [
@@ -288,9 +289,11 @@ def test_names_go_with_a_saved_copy_of_the_page(page, tmp_path):
 
 def test_rules_and_categories_describe_segments(browser, tmp_path):
     rows = make_rows()
-    towns = np.array([EVIL[0], "Ulm"])[np.arange(90) % 5 // 3].tolist()
+    in_first = np.arange(90)[:, None] % 5 < 3
+    X = np.hstack([rows, in_first, ~in_first])
+    names = [*"abcd", *(Column(EVIL[1], category=town) for town in (EVIL[0], "Ulm"))]
     path = tmp_path / "categories.html"
-    build(rows, methods=["ward"], trials=3, categories={EVIL[1]: towns}).to_html(path)
+    build(X, methods=["ward"], trials=3, names=names).to_html(path)
     opened = Page(browser)
     opened.open(path)
     assert len(opened.find_all("#clusters tbody .category")) == 4

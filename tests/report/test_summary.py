@@ -149,18 +149,24 @@ def test_page_without_rows_holds_nothing_about_one(report_without_rows):
 
 
 def test_categories_have_their_fractions_in_every_segment(rows):
-    towns = np.array(["Ulm", "Bern", "Köln"])[np.arange(90) % 5 % 3].tolist()
-    rare = ["", *[f"t{i % 9}" for i in range(89)]]
-    report = build(rows, methods=[], trials=2, categories={"rare": rare, "town": towns})
+    towns = np.array(["Ulm", "Bern", "Köln"])[np.arange(90) % 5 % 3]
+    letters = np.array([*"abcdefghi"])[np.arange(90) % 9]
+    marked, names = [rows], [*"abcd"]
+    for name, column in (("letter", letters), ("town", towns)):
+        for level in np.unique(column):
+            marked.append(0.01 * (column == level)[:, None])
+            names.append(Column(name, category=str(level)))
+    X = np.hstack(marked)
+    values = np.hstack([rows, X[:, 4:] > 0.0])
+    report = build(X, methods=[], trials=2, names=names, values=values)
     segments = report.content["segments"]
-    town, other = segments["categories"]
+    town, letter = segments["categories"]
     assert (town["name"], town["levels"]) == ("town", ["Bern", "Köln", "Ulm"])
-    assert (other["name"], len(other["levels"])) == ("rare", 10)
-    assert not town["is_clustered"]
-    hierarchy = HierarchicalKMedian(method="tree").fit(rows).hierarchy_
+    assert (letter["name"], len(letter["levels"])) == ("letter", 9)
+    hierarchy = HierarchicalKMedian(method="tree").fit(X).hierarchy_
     for k in (1, 2, 4):
         for cluster, node in enumerate(nodes_of(segments["parent"], k)):
-            inside = [t for t, c in zip(towns, hierarchy.cut(k), strict=True) if c == cluster]
+            inside = towns[hierarchy.cut(k) == cluster].tolist()
             for level, fraction in town["most"][node]:
                 part = inside.count(town["levels"][level]) / len(inside)
                 assert fraction == pytest.approx(part, abs=1e-3)
@@ -168,13 +174,10 @@ def test_categories_have_their_fractions_in_every_segment(rows):
             assert told == sorted(told, reverse=True)
             assert sum(told) == pytest.approx(1, abs=2e-3)
     assert town["overall"] == [0.4, 0.2, 0.4]
-    assert segments["centers"][0]["levels"][0] == towns[segments["centers"][0]["row"]]
-    assert (
-        build(rows, methods=[], trials=2, categories={"town": towns}, rows=False).content[
-            "segments"
-        ]["categories"]
-        == []
-    )
+    center = segments["centers"][0]
+    assert center["levels"][segments["categories"].index(town)] == towns[center["row"]]
+    without = build(X, methods=[], trials=2, names=names, values=values, rows=False)
+    assert without.content["segments"]["categories"] == []
 
 
 def test_indicators_are_shown_as_the_category_they_come_from(rows):
@@ -187,7 +190,7 @@ def test_indicators_are_shown_as_the_category_they_come_from(rows):
     assert data["names"][4:] == ["town: Ulm", "town: Bern"]
     assert (data["columns"], data["indicators"]) == ([0, 1, 2, 3], [4, 5])
     (town,) = segments["categories"]
-    assert (town["levels"], town["is_clustered"]) == (["Ulm", "Bern", "(other)"], True)
+    assert town["levels"] == ["Ulm", "Bern", "(other)"]
     assert town["overall"] == [0.4, 0.4, 0.2]
     for told in segments["distinguishing"]:
         assert all(mean >= 0.5 for column, _, mean in told if column >= 4)
@@ -201,18 +204,6 @@ def nodes_of(parent, k):
         nodes[parent[t]] = 2 * t - 1
         nodes.append(2 * t)
     return nodes
-
-
-@pytest.mark.parametrize(
-    ("categories", "message"),
-    [
-        ({"town": ["Ulm"] * 89}, "'town' has 89"),
-        ({"name": [str(i) for i in range(90)]}, "at most 50 different values"),
-    ],
-)
-def test_categories_that_cannot_be_shown_are_named(rows, categories, message):
-    with pytest.raises(ValueError, match=message):
-        build(rows, categories=categories)
 
 
 def test_rules_say_what_fraction_they_cover(rows, report):
@@ -322,7 +313,7 @@ def test_other_methods_and_own_clusterers_work(rows, monkeypatch, method, epsilo
 
 def test_default_comparison_names_each_method_once(rows):
     inputs = check_inputs(
-        rows, n_clusters=4, names=None, ids=None, values=None, categories=None,
+        rows, n_clusters=4, names=None, ids=None, values=None,
         estimator=HierarchicalKMedian(method="medoids"), methods=None, delete=[1], trials=2,
         repeats=1, full=False, n_jobs=1, random_state=0, show_rows=True, title="", command="",
         preparation=(), progress=False,

@@ -286,7 +286,6 @@ class Category:
     name: str
     levels: tuple[str, ...]  # its different values
     codes: Node  # (n,): number of each row's value in `levels`
-    is_clustered: bool = False  # whether the rows were clustered by it
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,7 +339,7 @@ def _join_indicators(name: str, levels: list[str], values: Rows) -> Category:
         levels = [*levels, rest]
     without = levels.index(rest) if rest in levels else 0
     codes = np.where(has_any, np.nan_to_num(values).argmax(axis=1), without)
-    return Category(name, tuple(levels), codes, is_clustered=True)
+    return Category(name, tuple(levels), codes)
 
 
 def label_level(name: str, level: str) -> str:

@@ -40,7 +40,6 @@ def build_report(
     names: Sequence[str | Column] | None = None,
     ids: Sequence[Any] | None = None,
     values: ArrayLike | None = None,
-    categories: Mapping[str, Sequence[Any]] | None = None,
     delete: Sequence[int | float] = DELETES,
     trials: int = 15,
     repeats: int = 4,
@@ -76,9 +75,6 @@ def build_report(
     values : array-like of shape (n_samples, n_features), default=None
         The rows in their original units, where `X` was scaled or filled in; NaN is shown as
         missing. None shows `X`.
-    categories : mapping of str to sequence, or data frame, default=None
-        Columns of text with at most 50 different values, one for each row. They are not clustered;
-        the page shows how frequent each value is in each segment.
     delete : sequence of int or float
         Amounts of rows to remove, as for `average_sensitivity`. The verdict is about 5% if that is
         among them, otherwise about the largest. Amounts that leave fewer than two rows a cluster
@@ -133,10 +129,10 @@ def build_report(
             f"repeats={repeats}, ...)"
         )
     inputs = check_inputs(
-        X, n_clusters=n_clusters, names=names, ids=ids, values=values, categories=categories,
-        estimator=estimator, methods=methods, delete=delete, trials=trials, repeats=repeats,
-        full=full, random_state=random_state, n_jobs=n_jobs, show_rows=bool(rows),
-        title=str(title), command=str(command), preparation=tuple(preparation), progress=progress,
+        X, n_clusters=n_clusters, names=names, ids=ids, values=values, estimator=estimator,
+        methods=methods, delete=delete, trials=trials, repeats=repeats, full=full,
+        random_state=random_state, n_jobs=n_jobs, show_rows=bool(rows), title=str(title),
+        command=str(command), preparation=tuple(preparation), progress=progress,
     )  # fmt: skip
     return Report(_summarise(inputs))
 

@@ -1,6 +1,5 @@
 """The arguments of a report, validated once."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,9 +26,6 @@ SAMPLE_ROWS = 1000
 """Methods are compared on at most this many rows: some need O(n^2) time or memory."""
 
 MIN_ROWS = 8
-
-MAX_LEVELS = 50
-"""Different values that a column of categories may have."""
 
 HOLDFAST_METHODS = ("means", "medoids", "tree")
 
@@ -101,7 +97,6 @@ def check_inputs(
     names: Sequence[str | Column] | None,
     ids: Sequence[Any] | None,
     values: ArrayLike | None,
-    categories: Mapping[str, Sequence[Any]] | None,
     estimator: HierarchicalKMedian | None,
     methods: Any,
     delete: Sequence[int | float],
@@ -123,14 +118,14 @@ def check_inputs(
     columns, shown = _check_names(names, d), _check_values(values, clustered)
     if d <= 2:  # which are the axes of the scatter plot, whatever they are
         columns = tuple(replace(column, category=None) for column in columns)
-    numbers, used = group_columns(columns, shown)
+    numbers, categories = group_columns(columns, shown)
     return Inputs(
         rows=clustered,
         values=shown,
         columns=columns,
         numbers=numbers,
         ids=_check_ids(ids, n),
-        categories=(*used, *_check_categories(categories, n)),
+        categories=categories,
         k=k,
         max_k=max_k,
         estimator=model,
@@ -267,33 +262,6 @@ def _check_ids(ids: Sequence[Any] | None, n_rows: int) -> tuple[str, ...] | None
     if len(ids) != n_rows:
         raise ValueError(f"ids must have one for each of {n_rows} rows; got {len(ids)}.")
     return tuple(_shorten(name) for name in ids)
-
-
-def _check_categories(
-    categories: Mapping[str, Sequence[Any]] | None, n_rows: int
-) -> tuple[Category, ...]:
-    """Give each different value of a column a number; a missing one is a value too."""
-    found = []
-    for name, column in ({} if categories is None else categories).items():
-        if len(column) != n_rows:
-            raise ValueError(
-                f"categories must have a value for each of {n_rows} rows; {name!r} has {len(column)}."
-            )
-        texts = ["missing" if _is_missing(value) else _shorten(value) for value in column]
-        numbers = {text: i for i, text in enumerate(sorted(set(texts)))}
-        if len(numbers) > MAX_LEVELS:
-            raise ValueError(
-                f"categories must have at most {MAX_LEVELS} different values; {name!r} has "
-                f"{len(numbers)}."
-            )
-        codes = np.array([numbers[text] for text in texts], dtype=np.int64)
-        found.append(Category(_shorten(name), tuple(numbers), codes))
-    return tuple(found)
-
-
-def _is_missing(value: Any) -> bool:
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return value is None or is_nan or str(value) in ("", "<NA>", "NaT")
 
 
 def _shorten(name: Any, most: int = 120) -> str:

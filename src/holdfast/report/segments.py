@@ -192,7 +192,6 @@ def _describe_category(category: Category, last: Labels, nodes: Sequence[Node]) 
     most = [rank_levels(category.levels, own.tolist())[:_MAX_LEVELS] for own in fractions]
     return {
         "name": category.name,
-        "is_clustered": category.is_clustered,
         "levels": list(category.levels),
         "overall": list_numbers(counted.of(np.arange(len(counted.counts))), 3),
         "most": [

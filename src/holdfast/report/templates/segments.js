@@ -405,9 +405,7 @@ function segmentNote({ segments }) {
     sentences.splice(1, 0, "Rules describe segments; they do not decide them.");
   }
   if (segments.categories.length) {
-    const others = segments.categories.filter((one) => !one.is_clustered).map(({ name }) => name);
-    const unused = others.length ? ` (${others.join(", ")}: not used to find the segments)` : "";
-    sentences.splice(1, 0, `Categories: the most frequent one${unused}.`);
+    sentences.splice(1, 0, "Categories: the most frequent one.");
   }
   if (segments.min_described) {
     sentences.push(
