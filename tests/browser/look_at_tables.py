@@ -82,7 +82,7 @@ def take_pictures(page: Page, path: Path) -> None:
         for theme in THEMES:
             preference = {"name": "prefers-color-scheme", "value": theme}
             page.send("Emulation.setEmulatedMedia", features=[preference])
-            page.wait(f"return document.documentElement.dataset.theme === '{theme}'")
+            page.wait(f"return matchMedia('(prefers-color-scheme: {theme})').matches")
             target = path.with_name(f"{path.stem}-{width}-{theme}.png")
             target.write_bytes(page.keep_picture(target.stem))
     page.open(path)

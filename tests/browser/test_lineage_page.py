@@ -41,7 +41,7 @@ def set_theme(page, theme):
     page.send(
         "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}]
     )
-    page.wait(f"return document.documentElement.dataset.theme === '{theme}'")
+    page.wait(f"return matchMedia('(prefers-color-scheme: {theme})').matches")
 
 
 def test_all_parts_are_there_and_the_change_comes_first(page, content):

@@ -185,28 +185,10 @@ function drawToFit(holder, draw, onDrawn = () => {}) {
   check();
 }
 
-// What every page has: the theme, and parts that the table of contents lists.
+// What every page has: parts that the table of contents lists.
 
 const block = (title, ...content) =>
   html("div", { class: "block-of" }, html("h3", {}, title), content);
-
-function startTheme() {
-  const button = byId("theme");
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  function apply(theme) {
-    const other = theme === "dark" ? "light" : "dark";
-    document.documentElement.dataset.theme = theme;
-    button.textContent = other === "dark" ? "Dark" : "Light";
-    button.setAttribute("aria-label", `Switch to ${other} colors`);
-  }
-  const follow = () => apply(system.matches ? "dark" : "light");
-  button.addEventListener("click", () => {
-    system.removeEventListener("change", follow);
-    apply(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
-  });
-  system.addEventListener("change", follow);
-  follow();
-}
 
 function startPart(id, make) {
   const part = byId(id);

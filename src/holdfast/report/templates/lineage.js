@@ -367,7 +367,6 @@ function makeStaleness(state) {
 }
 
 function startPage() {
-  startTheme();
   const { data, verdict, provenance } = report;
   byId("subtitle").textContent =
     `${labels[last]}: ${plural(data.n_rows, "row")}, ${plural(data.n_columns, "column")}, ` +

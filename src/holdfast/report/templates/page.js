@@ -33,7 +33,6 @@ function makeProvenance({ provenance, data }) {
 }
 
 function startPage() {
-  startTheme();
   byId("subtitle").textContent = describeData(report);
   byId("headline").textContent = report.verdict.headline;
   const { points } = report.segments;
