@@ -218,7 +218,6 @@ def test_a_wrong_clusterer_is_one_line_and_exit_code_2(holdfast, people, folder,
     ("options", "told"),
     [
         (("--methods", "ward"), "give --methods or --clusterer, not both"),
-        (("--hold-preparation",), "use --by-stage"),
         (("--dates", "town"), "--dates prepares the table, but --clusterer gets it as it was read"),
         (("--no-standardize",), "--no-standardize prepares the table"),
         (("--by-stage",), "--by-stage needs a Pipeline of scikit-learn; --clusterer is function"),

@@ -71,22 +71,10 @@ class AuditOptions:
         opt.CLUSTERS[0], f"{opt.CLUSTERS[1]} By default 8, or what --clusterer chooses."
     )
     delete: str = option(*opt.DELETE, default="1,1%,5%")
-    measure: str = option(
-        "--measure",
-        "moved_fraction (of the remaining rows), moved (rows, including the removed ones) "
-        "or symmetric_difference (the paper's).",
-        "moved_fraction",
-    )
     sample: int | None = option(
         "--sample N", "Measure on a sample of N rows; by default 1,000.", min=2
     )
     full: opt.Full = False
-    hold_preparation: bool = option(
-        "--hold-preparation",
-        "Prepare the whole table once. By default, the table is prepared again without the removed "
-        "rows: scales, categories and the values that fill gaps.",
-        False,
-    )
     by_stage: bool = option(
         "--by-stage",
         "Also measure with the preparation held, or with the steps of a Pipeline held, to show what "
@@ -135,24 +123,17 @@ class AuditOptions:
 
     def check(self) -> None:
         """Refuse what cannot be measured before the data are read."""
-        from holdfast.stability import MEASURES
-
         opt.parse_amounts(self.delete)
         if self.metric not in ("euclidean", "precomputed"):
             raise InputError(f"--metric must be euclidean or precomputed; got {self.metric!r}.")
-        if self.measure not in MEASURES:
-            known = ", ".join(MEASURES)
-            raise InputError(f"--measure must be one of {known}; got {self.measure!r}.")
-        own, held = self.clusterer is not None, self.hold_preparation
-        twice = self.by_stage and (held or self.by_distance)
+        own = self.clusterer is not None
         for wrong, told in (
             (own and self.methods, "give --methods or --clusterer, not both."),
-            (
-                own and held,
-                "--clusterer prepares by itself; use --by-stage, which holds its steps.",
-            ),
             (not own and self.text is not None, "--text needs --clusterer, which gets the texts."),
-            (twice, "--by-stage also measures with --hold-preparation; leave that out."),
+            (
+                self.by_stage and self.by_distance,
+                "--by-stage needs a table; distances have no steps.",
+            ),
             (self.full and self.sample is not None, "give --full or --sample, not both."),
         ):
             if wrong:
@@ -235,9 +216,8 @@ def _read(
     def again(clusterer: Any, name: str) -> Any:
         return prepare_again(dataset, chosen, clusterer, column.scale(name))
 
-    prepare = None if asked.hold_preparation else again
     described = dataset.preparation.to_json()
-    return Measured(dataset.rows[chosen], int(dataset.used.size), described, prepare)
+    return Measured(dataset.rows[chosen], int(dataset.used.size), described, again)
 
 
 def _show(
@@ -254,7 +234,7 @@ def _show(
         write_table(out, pa.Table.from_pylist(records))
     if console.display.json:
         rows = {"n_rows": found.n_rows, "n_used": found.n_used}
-        record = {**rows, "preparation": found.preparation, "measure": asked.measure, **measured}
+        record = {**rows, "preparation": found.preparation, "measure": "moved_fraction", **measured}
         files = {"out": None if out == "-" else out}
         console.show_json({**record, "results": records, "failed": failed, "files": files})
     elif records:
@@ -266,12 +246,12 @@ def _show(
 
 def _show_table(records: list[dict[str, Any]], asked: AuditOptions, console: Console) -> None:
     """Print records, and lines that say what the columns are."""
-    own, form = asked.clusterer is not None, ".1%" if asked.measure == "moved_fraction" else ".4g"
+    own = asked.clusterer is not None
     held = [name for name in records[0] if name.startswith("held")]
     columns = [("clusters", "clusters", ""), ("removed", "delete", "")]
     columns += [("clusterer" if own else "method", "method", "")]
-    columns += [("moved", "mean", form), ("±", "standard_error", form)]
-    columns += [(name.replace("held_", "after "), name, form) for name in held]
+    columns += [("moved", "mean", ".1%"), ("±", "standard_error", ".1%")]
+    columns += [(name.replace("held_", "after "), name, ".1%") for name in held]
     for record in records:
         record["clusters"] = record["k"] or f"{record['clusters_found']:.3g} found"
     console.show_records([*columns, *(_INDICES if own else _COSTS)], records)

@@ -94,7 +94,7 @@ def _measure_movement(
     folder = None if asked.checkpoint is None else Path(asked.checkpoint) / name
     result = holdfast.average_sensitivity(
         clusterer, X, n_clusters=ks, delete=parse_amounts(asked.delete), trials=how.trials,
-        repeats=how.repeats, measure=asked.measure, n_jobs=how.jobs, random_state=how.seed,
+        repeats=how.repeats, n_jobs=how.jobs, random_state=how.seed,
         progress=progress, checkpoint=folder, **more,
     )  # fmt: skip
     if not result.complete:

@@ -52,7 +52,6 @@ def report(
         "three, the linkages and bisecting_kmeans.",
     ),
     delete: str = option(*opt.DELETE, default="1,5%,20%"),
-    title: str | None = option("--title", "Title of the page; by default the name of the file."),
     no_rows: bool = option(
         "--no-rows", "Leave out everything about single rows: values, ids, points.", False
     ),
@@ -73,7 +72,7 @@ def report(
         "methods": None if methods is None else opt.parse_names("--methods", methods),
         "delete": opt.parse_amounts(delete),
         "rows": not no_rows,
-        "title": title or Path(data).name,
+        "title": Path(data).name,
         "command": _describe_command(sys.argv[1:]),
         **how.measuring,
     }
