@@ -19,7 +19,7 @@ from series import KS
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 
-from holdfast import HierarchicalKMedian, clusterers, match_labels
+from holdfast import HierarchicalKMedian, match_labels
 from holdfast.clusterers import METHODS as REGISTRY
 from holdfast.clusterers.adapt import Clusterer
 
@@ -219,9 +219,9 @@ class Method:
         return not isinstance(stepper, Follow) or stepper.options.keys() <= known.keys()
 
 
-def _refit(name: str, build: Callable[[], Clusterer] | None = None) -> Method:
+def _refit(name: str, **parameters: Any) -> Method:
     known = REGISTRY[name]
-    again = partial(Refit, build or known.build)
+    again = partial(Refit, partial(known.build, **parameters))
     return Method(name, f"{known.title}, fitted again", name, again)
 
 
@@ -232,7 +232,7 @@ def _follow(name: str, title: str, marker: str, **options: float) -> Method:
 
 METHODS = (
     _refit("ward"),
-    _refit("kmeans", partial(clusterers.kmeans, n_init=_N_INIT)),
+    _refit("kmeans", n_init=_N_INIT),
     _refit("bisecting_kmeans"),
     _refit("minibatch_kmeans"),
     Method(WARM, "k-means from yesterday's centers", "kmeans", WarmKMeans, marker="D"),

@@ -14,7 +14,7 @@ from data import LARGE, Array, Data
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from holdfast import HierarchicalKMedian, clusterers
+from holdfast import HierarchicalKMedian
 from holdfast.clusterers import METHODS as REGISTRY
 from holdfast.clusterers.adapt import Clusterer, Cuttable, KMedianClusterer
 
@@ -144,7 +144,7 @@ class Evoc:
 def _build_birch(X: Array, ks: tuple[int, ...]) -> Clusterer:
     """BIRCH with a threshold on the scale of the data: its default of 0.5 suits one scale only."""
     spread = float(np.sqrt(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean()))
-    return clusterers.birch(threshold=0.1 * spread)
+    return REGISTRY["birch"].build(threshold=0.1 * spread)
 
 
 def _holdfast(method: str, epsilon: float | None = None, large: bool = False) -> Method:

@@ -9,7 +9,7 @@ import pyarrow.csv
 import pytest
 
 import holdfast as library
-from holdfast import cli, clusterers
+from holdfast import cli
 from holdfast.cli import audit as audit_command
 from holdfast.clusterers import METHODS
 from holdfast.tables.summary import Distinct, core_deviation
@@ -58,7 +58,7 @@ def test_audit_measures_what_the_library_measures(holdfast, people):
                 assert found[method, k, delete]["rand"] == pytest.approx(r.rand[c, j].mean())
                 information = found[method, k, delete]["information"]
                 assert information == pytest.approx(r.information[c, j].mean())
-    labels = clusterers.ward_linkage().fit(x, 0).cut(3)
+    labels = METHODS["ward"].build().fit(x, 0).cut(3)
     assert found["ward", 3, "1"]["cost"] == pytest.approx(library.k_median_cost(x, labels))
     one = library.k_median_cost(x, np.zeros(60))
     for r in record["results"]:
@@ -130,7 +130,7 @@ def test_audit_takes_distances(holdfast, people):
     assert found["average"]["mean"] == average.mean.item()
     model = library.HierarchicalKMedian(3, method="medoids", metric="precomputed")
     assert found["medoids"]["mean"] == library.average_sensitivity(model, distances, **few).mean
-    labels = clusterers.average_linkage().fit(rows, 0).cut(3)
+    labels = METHODS["average"].build().fit(rows, 0).cut(3)
     assert found["average"]["cost"] == pytest.approx(library.k_median_cost(rows, labels))
     distances[2, 1] += 1.0
     pd.DataFrame(distances, columns=names).to_csv("wrong.csv", index=False)
@@ -225,7 +225,7 @@ def test_a_method_that_fails_does_not_stop_the_others(holdfast, people, monkeypa
     def fail():
         raise MemoryError
 
-    monkeypatch.setattr(clusterers.peers, "bisecting_kmeans", fail)
+    monkeypatch.setattr("sklearn.cluster.BisectingKMeans", fail)
     done = holdfast("audit", people, *FAST, "--methods", "bisecting_kmeans,ward", "-k", 3)
     assert done.code == 1
     assert "ward" in done.out

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import HierarchicalKMedian
-from holdfast.clusterers import METHODS, Clusterer, as_clusterer, clnss, hdbscan, kmeans
+from holdfast.clusterers import METHODS, Clusterer, as_clusterer
 from holdfast.clusterers.adapt import fresh_copy
 
 rng = np.random.RandomState(23)
@@ -62,17 +62,17 @@ def test_labels_are_those_of_scikit_learn(name, expected):
 
 def test_noise_is_a_cluster_of_its_own():
     rows = np.concatenate([ROWS, [[100.0, -100.0]]])
-    labels = np.asarray(hdbscan(min_cluster_size=5).fit(rows, 0).cut(2))
+    labels = np.asarray(METHODS["hdbscan"].build(min_cluster_size=5).fit(rows, 0).cut(2))
     assert labels[-1] == -1
     assert (labels >= 0).any()
 
 
 def test_parameters_reach_the_clusterer():
-    assert kmeans(n_init=3).estimator.n_init == 3
+    assert METHODS["kmeans"].build(n_init=3).estimator.n_init == 3
 
 
 def test_clnss_is_the_greedy_hierarchy():
-    clusterer = clnss()
+    clusterer = METHODS["clnss"].build()
     assert clusterer.randomized
     model = HierarchicalKMedian(4, method="tree", epsilon=0, random_state=9).fit(ROWS)
     np.testing.assert_array_equal(clusterer.fit(ROWS, 9).cut(4), model.labels_)
@@ -95,7 +95,7 @@ def test_our_estimator_stops_at_the_largest_k_with_the_same_cuts(method):
 def test_a_clusterer_stays_itself_and_learns_the_largest_k():
     single = METHODS["single"].build()
     assert as_clusterer(single, max_clusters=4) is single
-    assert as_clusterer(clnss(), max_clusters=4).fit(ROWS, 0).n_centers == 4
+    assert as_clusterer(METHODS["clnss"].build(), max_clusters=4).fit(ROWS, 0).n_centers == 4
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from holdfast import HierarchicalKMedian, average_sensitivity
-from holdfast.clusterers import single_linkage
+from holdfast.clusterers.linkage import LinkageClusterer
 from holdfast_paper.instances import make_clnss_instance, make_growing_line
 from holdfast_paper.unshifted import UnshiftedKMedian
 
@@ -70,7 +70,7 @@ def test_single_linkage_moves_as_computed_by_hand(n: int):
     """Every deletion; the direction in space does not matter, so one will do."""
     X = make_growing_line(n, random_state=n)
     result = average_sensitivity(
-        single_linkage("scipy"),
+        LinkageClusterer("single", only_scipy=True),
         X,
         n_clusters=2,
         trials="all",
@@ -90,7 +90,7 @@ def test_single_linkage_grows_linearly_on_the_growing_line():
     for n in SIZES:
         values = [
             average_sensitivity(
-                single_linkage("scipy"),
+                LinkageClusterer("single", only_scipy=True),
                 make_growing_line(n, random_state=1000 * n + instance),
                 n_clusters=2,
                 trials=DELETIONS,

@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
 from holdfast import average_sensitivity
-from holdfast.clusterers import single_linkage
+from holdfast.clusterers.linkage import LinkageClusterer
 from holdfast.stability import SensitivityResult
 from holdfast_paper.instances import ClusteredRows, make_well_clusterable
 
@@ -35,7 +35,7 @@ OUTSIDE_INSTANCES = 60
 
 def every_deletion(X: np.ndarray, ks: list[int]) -> SensitivityResult:
     return average_sensitivity(
-        single_linkage("scipy"),
+        LinkageClusterer("single", only_scipy=True),
         X,
         n_clusters=ks,
         trials="all",

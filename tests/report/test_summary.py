@@ -11,7 +11,7 @@ from sklearn.metrics import silhouette_samples
 
 from holdfast import HierarchicalKMedian, average_sensitivity, row_influence
 from holdfast._machine.hash import keyed_sample
-from holdfast.clusterers import ward_linkage
+from holdfast.clusterers import METHODS
 from holdfast.hierarchy import cost as cost_of_clusters
 from holdfast.hierarchy.cost import k_median_cost
 from holdfast.hierarchy.rules import Column
@@ -71,7 +71,7 @@ def test_methods_are_measured_as_by_average_sensitivity(rows, report):
     ]  # fmt: skip
     for method, clusterer in (
         (own, HierarchicalKMedian(method="tree", random_state=0)),
-        (ward, ward_linkage()),
+        (ward, METHODS["ward"].build()),
     ):
         r = average_sensitivity(
             clusterer, rows, n_clusters=[4], delete=[0.05], trials=5, repeats=2,
@@ -80,7 +80,7 @@ def test_methods_are_measured_as_by_average_sensitivity(rows, report):
         assert method["moved"] == pytest.approx(r.mean.item(), rel=1e-3)
         assert [method["low"], method["high"]] == pytest.approx(r.interval().ravel(), rel=1e-3)
     assert ward["cost"] == pytest.approx(
-        k_median_cost(rows, ward_linkage().fit(rows, 0).cut(4)), rel=1e-4
+        k_median_cost(rows, METHODS["ward"].build().fit(rows, 0).cut(4)), rel=1e-4
     )
     for method in (own, ward):
         at = method["against_k"]["k"].index(4)
@@ -492,7 +492,7 @@ def test_method_that_always_fails_is_left_out_with_its_reason(rows):
     def broken(X, k, seed):
         raise FloatingPointError("no luck")
 
-    report = build(rows[:30], methods={"ward": ward_linkage(), "broken": broken}, trials=2)
+    report = build(rows[:30], methods={"ward": METHODS["ward"].build(), "broken": broken}, trials=2)
     (left_out,) = report.content["comparison"]["left_out"]
     assert left_out["name"] == "broken"
     assert "no luck" in left_out["reason"]
@@ -507,7 +507,7 @@ def test_method_that_always_fails_is_left_out_with_its_reason(rows):
         ({"ids": ["a"]}, "ids must have one for each of 90 rows; got 1"),
         ({"values": np.zeros((90, 3))}, "values must have the shape of X"),
         ({"methods": ["word"]}, "names among means, .*; got 'word'"),
-        ({"methods": {"tree": ward_linkage()}}, "choose another name"),
+        ({"methods": {"tree": METHODS["ward"].build()}}, "choose another name"),
         ({"delete": [0.97]}, "leaves 3 of 90 rows, too few for 4 clusters"),
         ({"trials": 0}, "trials must be an integer of at least 1"),
         ({"trials": 1}, "trials must be at least 2"),

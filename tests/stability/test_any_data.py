@@ -25,7 +25,7 @@ from holdfast import (
     clustering_distance,
     row_influence,
 )
-from holdfast.clusterers import METHODS, ward_linkage
+from holdfast.clusterers import METHODS
 from holdfast.stability import Add, Bootstrap, Jitter, SensitivityResult
 from holdfast.stability.measures import encode_labels, mutual_information, overlap_table
 from holdfast_paper import draws
@@ -39,7 +39,9 @@ def same(a: SensitivityResult, b: SensitivityResult) -> None:
     np.testing.assert_array_equal(a.matched, b.matched)
 
 
-@pytest.mark.parametrize("clusterer", [KMeans(n_init=1), ward_linkage(), HierarchicalKMedian()])
+@pytest.mark.parametrize(
+    "clusterer", [KMeans(n_init=1), METHODS["ward"].build(), HierarchicalKMedian()]
+)
 def test_tables_give_what_their_values_give(clusterer):
     plain = average_sensitivity(clusterer, ROWS, 3, **FEW)
     names = ["a", "b", "c"]
@@ -224,7 +226,7 @@ def test_consensus_counts_pairs():
 
 
 def test_consensus_is_drawn_in_blocks():
-    result = average_sensitivity(ward_linkage(), ROWS, 3, keep_labels=True, **FEW)
+    result = average_sensitivity(METHODS["ward"].build(), ROWS, 3, keep_labels=True, **FEW)
     consensus = result.consensus()
     axes = consensus.plot()
     drawn = np.asarray(axes.images[0].get_array())
@@ -242,7 +244,7 @@ def test_what_cannot_be_selected_is_refused():
         average_sensitivity(make_pipeline(TfidfVectorizer(), KMeans()), ["one"], 1, **FEW)
     with pytest.raises(ValueError, match="keep_labels needs"):
         average_sensitivity(
-            ward_linkage(), ROWS, 2, delete=1, perturb=Add(1), keep_labels=True, **FEW
+            METHODS["ward"].build(), ROWS, 2, delete=1, perturb=Add(1), keep_labels=True, **FEW
         )
 
 

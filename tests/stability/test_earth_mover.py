@@ -7,7 +7,7 @@ import pytest
 from stability.clusterers import at_random, by_rank, by_sign
 
 from holdfast import HierarchicalKMedian, average_sensitivity, clustering_distance
-from holdfast.clusterers import ward_linkage
+from holdfast.clusterers import METHODS
 from holdfast.stability.measures import encode_labels, match_outputs
 from holdfast.stability.plan import keyed_seed
 
@@ -81,8 +81,8 @@ def test_mean_is_the_distance_less_the_self_distance():
 
 def test_deterministic_clusterers_have_no_self_distance():
     arguments = {"n_clusters": [2, 3], "trials": "all", "n_jobs": 1}
-    both = average_sensitivity(ward_linkage(), ROWS, coupling="earth_mover", **arguments)
-    same = average_sensitivity(ward_linkage(), ROWS, **arguments)
+    both = average_sensitivity(METHODS["ward"].build(), ROWS, coupling="earth_mover", **arguments)
+    same = average_sensitivity(METHODS["ward"].build(), ROWS, **arguments)
     assert (both.self_distance == 0.0).all()
     np.testing.assert_array_equal(both.mean, same.mean)
     assert (same.self_distance == 0.0).all()

@@ -8,7 +8,7 @@ from stability.brute_force import clusters_of, most_matched
 from stability.clusterers import ByQuantile, by_rank, by_sign
 
 from holdfast import HierarchicalKMedian, average_sensitivity, cluster_stability, row_influence
-from holdfast.clusterers import kmeans, ward_linkage
+from holdfast.clusterers import METHODS
 from holdfast.stability import Add, Bootstrap, Jitter
 from holdfast.stability.plan import keyed_generator, repeat_seeds
 
@@ -21,7 +21,7 @@ ROWS = rng.standard_normal((30, 2)) + 5.0 * rng.randint(0, 3, size=(30, 1))
 
 @pytest.mark.parametrize("measure", ["moved", "symmetric_difference", "moved_fraction"])
 def test_mean_influence_is_the_average_sensitivity(measure):
-    for clusterer in (ward_linkage(), by_rank, HierarchicalKMedian(method="tree")):
+    for clusterer in (METHODS["ward"].build(), by_rank, HierarchicalKMedian(method="tree")):
         found = row_influence(clusterer, ROWS, 3, repeats=2, measure=measure, n_jobs=1)
         average = average_sensitivity(
             clusterer, ROWS, n_clusters=3, trials="all", repeats=2, measure=measure, n_jobs=1
@@ -116,7 +116,7 @@ def test_bad_arguments_of_row_influence_are_named(arguments, message):
 def test_clusters_that_are_found_again():
     loose, tight = rng.standard_normal((25, 2)), rng.standard_normal((25, 2))
     blobs = np.concatenate([loose, 40.0 + 0.01 * tight])
-    found = cluster_stability(ward_linkage(), blobs, 3, trials=30, n_jobs=1)
+    found = cluster_stability(METHODS["ward"].build(), blobs, 3, trials=30, n_jobs=1)
     # The tight blob is whole, the other is torn in two, somewhere else in each trial.
     whole = int(found.labels[-1])
     assert found.sizes[whole] == 25
@@ -124,16 +124,18 @@ def test_clusters_that_are_found_again():
     assert np.delete(found.jaccard, whole).max() < 0.95
     assert np.bincount(found.labels).tolist() == found.sizes.tolist()
     assert 0.3 < found.rand < 1.0
-    calm = cluster_stability(ward_linkage(), blobs, 2, perturb=Jitter(1e-6), trials=3, n_jobs=1)
+    calm = cluster_stability(
+        METHODS["ward"].build(), blobs, 2, perturb=Jitter(1e-6), trials=3, n_jobs=1
+    )
     assert calm.jaccard.tolist() == [1.0, 1.0]
     assert calm.rand == 1.0
 
 
 def test_cluster_stability_needs_all_rows():
     with pytest.raises(ValueError, match="must not hold rows back"):
-        cluster_stability(ward_linkage(), ROWS, 2, perturb=Add(1))
+        cluster_stability(METHODS["ward"].build(), ROWS, 2, perturb=Add(1))
     with pytest.raises(ValueError, match="n_clusters must be"):
-        cluster_stability(ward_linkage(), ROWS, 0)
+        cluster_stability(METHODS["ward"].build(), ROWS, 0)
 
 
 def naive_jaccard(clusterer, X, k, trials, seed):
@@ -157,7 +159,9 @@ def naive_jaccard(clusterer, X, k, trials, seed):
     return [np.mean(found[name]) for name in names]
 
 
-@pytest.mark.parametrize("clusterer", [ward_linkage(), kmeans(n_init=1)], ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    "clusterer", [METHODS["ward"].build(), METHODS["kmeans"].build(n_init=1)], ids=lambda c: c.name
+)
 @pytest.mark.parametrize("seed", [0, 9])
 def test_cluster_stability_is_the_bootstrap_jaccard_index(clusterer, seed):
     found = cluster_stability(clusterer, ROWS, 5, trials=12, random_state=seed, n_jobs=1)

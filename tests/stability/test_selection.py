@@ -5,7 +5,7 @@ import pytest
 from stability.clusterers import by_rank
 
 from holdfast import HierarchicalKMedian, average_sensitivity, suggest_k, tune_epsilon
-from holdfast.clusterers import ward_linkage
+from holdfast.clusterers import METHODS
 from holdfast.stability import Delete, selection
 
 rng = np.random.RandomState(13)
@@ -18,7 +18,7 @@ ROWS = rng.standard_normal((30, 2)) + 5.0 * rng.randint(0, 3, size=(30, 1))
 def test_the_right_number_of_clusters_is_locally_most_stable():
     centers = np.array([[0.0, 0.0], [30.0, 0.0], [0.0, 30.0], [30.0, 30.0]])
     blobs = np.repeat(centers, 15, axis=0) + rng.standard_normal((60, 2))
-    found = suggest_k(ward_linkage(), blobs, range(2, 8), trials=30, n_jobs=1)
+    found = suggest_k(METHODS["ward"].build(), blobs, range(2, 8), trials=30, n_jobs=1)
     assert 4 in found.best
     assert found.clear[found.best.index(4)]
     assert found.mean[found.n_clusters.index(4)] == 0.0
@@ -206,4 +206,4 @@ def test_bad_arguments_of_tune_epsilon_are_named(arguments, message):
 
 def test_only_our_estimator_has_an_epsilon():
     with pytest.raises(TypeError, match="HierarchicalKMedian.*got LinkageClusterer"):
-        tune_epsilon(ward_linkage(), ROWS, 3, max_cost_ratio=1.1)
+        tune_epsilon(METHODS["ward"].build(), ROWS, 3, max_cost_ratio=1.1)

@@ -10,7 +10,7 @@ from stability.brute_force import exact_average
 from stability.clusterers import ByQuantile, at_random, by_rank, by_sign, constant, name_of
 
 from holdfast import HierarchicalKMedian, average_sensitivity
-from holdfast.clusterers import as_clusterer, single_linkage, ward_linkage
+from holdfast.clusterers import METHODS, as_clusterer
 
 rng = np.random.RandomState(7)
 SMALL = rng.standard_normal((9, 2))
@@ -21,7 +21,9 @@ ROWS = rng.standard_normal((40, 2)) + 5.0 * rng.randint(0, 3, size=(40, 1))
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
-@pytest.mark.parametrize("clusterer", [single_linkage(), ward_linkage()], ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    "clusterer", [METHODS["single"].build(), METHODS["ward"].build()], ids=lambda c: c.name
+)
 def test_all_deletions_equal_brute_force(clusterer, k):
     for seed in range(4):
         rows = np.random.RandomState(seed).standard_normal((9, 2))
@@ -116,7 +118,7 @@ def test_nothing_is_below_the_floor(clusterer):
         (ByQuantile(), 1),
         (by_rank, 3),
         (as_clusterer(by_sign, randomized=False), 1),
-        (ward_linkage(), 1),
+        (METHODS["ward"].build(), 1),
     ],
     ids=name_of,
 )
@@ -168,8 +170,8 @@ def test_the_clusterer_and_the_rows_are_left_as_they_were():
 
 def test_a_table_is_as_good_as_an_array():
     arguments = {"n_clusters": [3], "trials": 4, "n_jobs": 1}
-    table = average_sensitivity(ward_linkage(), pd.DataFrame(ROWS), **arguments)
-    array = average_sensitivity(ward_linkage(), ROWS.tolist(), **arguments)
+    table = average_sensitivity(METHODS["ward"].build(), pd.DataFrame(ROWS), **arguments)
+    array = average_sensitivity(METHODS["ward"].build(), ROWS.tolist(), **arguments)
     np.testing.assert_array_equal(table.values, array.values)
 
 

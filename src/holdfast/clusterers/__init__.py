@@ -18,47 +18,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from holdfast.clusterers.adapt import Clusterer, Cuttable, as_clusterer, clnss
-    from holdfast.clusterers.peers import (
-        average_linkage,
-        birch,
-        bisecting_kmeans,
-        complete_linkage,
-        cut_linkage,
-        hdbscan,
-        kmeans,
-        minibatch_kmeans,
-        single_linkage,
-        ward_linkage,
-    )
+    from holdfast.clusterers.adapt import Clusterer, Cuttable, as_clusterer
 
-__all__ = [
-    "METHODS",
-    "Clusterer",
-    "Cuttable",
-    "Method",
-    "as_clusterer",
-    "average_linkage",
-    "birch",
-    "bisecting_kmeans",
-    "clnss",
-    "complete_linkage",
-    "cut_linkage",
-    "hdbscan",
-    "kmeans",
-    "minibatch_kmeans",
-    "single_linkage",
-    "ward_linkage",
-]
-
-_ADAPTED = ("Clusterer", "Cuttable", "as_clusterer", "clnss")
+__all__ = ["METHODS", "Clusterer", "Cuttable", "Method", "as_clusterer"]
 
 
 def __getattr__(name: str) -> Any:
     # Lazy, so that the command line can list the methods without loading scikit-learn.
     if name in __all__:
-        home = "adapt" if name in _ADAPTED else "peers"
-        return getattr(import_module(f"holdfast.clusterers.{home}"), name)
+        return getattr(import_module("holdfast.clusterers.adapt"), name)
     raise AttributeError(f"module 'holdfast.clusterers' has no attribute {name!r}")
 
 
@@ -77,7 +45,7 @@ class Method:
     title : str
         The name in tables, figures and pages.
     build : callable
-        ``build()`` returns the `Clusterer`.
+        ``build()`` returns the `Clusterer`; parameters are those of the estimator or linkage.
     quadratic : bool
         Whether the method stores a distance for every pair of rows.
     by_distance : callable or None
@@ -88,7 +56,7 @@ class Method:
 
     name: str
     title: str
-    build: "Callable[[], Clusterer]"
+    build: "Callable[..., Clusterer]"
     quadratic: bool = False
     by_distance: "Callable[[], Clusterer] | None" = None
     sparse: bool = False
@@ -106,17 +74,25 @@ def _holdfast(name: str, title: str, **parameters: Any) -> Method:
 
 
 def _linkage(name: str, title: str, *, quadratic: bool = False) -> Method:
-    def build(precomputed: bool = False) -> "Clusterer":
-        from holdfast.clusterers.peers import LinkageClusterer
+    def build(**parameters: bool) -> "Clusterer":
+        from holdfast.clusterers.linkage import LinkageClusterer
 
-        return LinkageClusterer(name, precomputed=precomputed)
+        return LinkageClusterer(name, **parameters)
 
     by_distance = None if name == "ward" else partial(build, precomputed=True)
     return Method(name, title, build, quadratic, by_distance)
 
 
-def _of_sklearn(name: str, title: str) -> Method:
-    return Method(name, title, lambda: __getattr__(name)(), sparse=name.endswith("kmeans"))
+def _of_sklearn(name: str, title: str, estimator: str, *, sparse: bool = False) -> Method:
+    defaults = {"copy": True} if estimator == "HDBSCAN" else {}
+
+    def build(**parameters: Any) -> "Clusterer":
+        from holdfast.clusterers.adapt import adapt_estimator
+
+        kind = getattr(import_module("sklearn.cluster"), estimator)
+        return adapt_estimator(kind(**{**defaults, **parameters}), title)
+
+    return Method(name, title, build, sparse=sparse)
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -131,11 +107,11 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _linkage("average", "average linkage", quadratic=True),
             _linkage("complete", "complete linkage", quadratic=True),
             _linkage("single", "single linkage"),
-            _of_sklearn("bisecting_kmeans", "bisecting k-means"),
-            _of_sklearn("kmeans", "k-means"),
-            _of_sklearn("minibatch_kmeans", "mini-batch k-means"),
-            _of_sklearn("birch", "BIRCH"),
-            _of_sklearn("hdbscan", "HDBSCAN"),
+            _of_sklearn("bisecting_kmeans", "bisecting k-means", "BisectingKMeans", sparse=True),
+            _of_sklearn("kmeans", "k-means", "KMeans", sparse=True),
+            _of_sklearn("minibatch_kmeans", "mini-batch k-means", "MiniBatchKMeans", sparse=True),
+            _of_sklearn("birch", "BIRCH", "Birch"),
+            _of_sklearn("hdbscan", "HDBSCAN", "HDBSCAN"),
         )
     }
 )

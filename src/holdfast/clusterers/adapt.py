@@ -225,17 +225,6 @@ def as_clusterer(
     )
 
 
-def clnss() -> KMedianClusterer:
-    """CLNSS [CLNSS21]_: greedy centers on the randomly shifted tree.
-
-    References
-    ----------
-    .. [CLNSS21] Cohen-Addad, Lattanzi, Norouzi-Fard, Sohler, Svensson. Parallel and Efficient
-       Hierarchical k-Median Clustering. NeurIPS 2021.
-    """
-    return KMedianClusterer(HierarchicalKMedian(1, method="tree", epsilon=0), "CLNSS")
-
-
 def adapt_estimator(estimator: Any, name: str) -> EstimatorClusterer:
     """Find the parameters to set in a scikit-learn clusterer, or in the steps of a pipeline."""
     parameters = estimator.get_params(deep=True)

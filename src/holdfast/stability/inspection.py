@@ -144,9 +144,9 @@ def row_influence(
     --------
     >>> import numpy as np
     >>> from holdfast import row_influence
-    >>> from holdfast.clusterers import single_linkage
+    >>> from holdfast.clusterers import METHODS
     >>> X = np.array([[0.0], [1], [2], [3.5], [5], [6], [7], [20]])
-    >>> row_influence(single_linkage(), X, n_clusters=2).top(1)  # the outlier is a cluster
+    >>> row_influence(METHODS["single"].build(), X, n_clusters=2).top(1)  # the outlier is a cluster
     array([7])
     """
     check_measure(measure)

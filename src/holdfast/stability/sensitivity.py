@@ -140,9 +140,9 @@ def average_sensitivity(
     --------
     >>> import numpy as np
     >>> from holdfast import average_sensitivity
-    >>> from holdfast.clusterers import single_linkage
+    >>> from holdfast.clusterers import METHODS
     >>> X = np.array([[0.0], [1], [2], [10], [11], [12]])
-    >>> average_sensitivity(single_linkage(), X, n_clusters=2, trials="all").mean
+    >>> average_sensitivity(METHODS["single"].build(), X, n_clusters=2, trials="all").mean
     array([[0.]])
     """
     check_measure(measure)

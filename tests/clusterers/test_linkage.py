@@ -6,31 +6,20 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import cdist
 
 from holdfast import clustering_distance
-from holdfast.clusterers import (
-    average_linkage,
-    complete_linkage,
-    cut_linkage,
-    single_linkage,
-    ward_linkage,
-)
-from holdfast.clusterers.peers import LinkageClusterer
+from holdfast.clusterers import METHODS
+from holdfast.clusterers.linkage import LinkageClusterer, cut_linkage
 
-LINKAGES = {
-    "single": single_linkage,
-    "complete": complete_linkage,
-    "average": average_linkage,
-    "ward": ward_linkage,
-}
+LINKAGES = ("single", "complete", "average", "ward")
 rng = np.random.RandomState(21)
 SCATTERED = rng.standard_normal((60, 3))
 TIED = np.stack(np.meshgrid(np.arange(5.0), np.arange(6.0)), axis=-1).reshape(-1, 2)
 REPEATED = rng.randint(0, 3, size=(40, 2)).astype(float)
 
 
-@pytest.mark.parametrize("backend", ["scipy", "fastcluster", "auto"])
+@pytest.mark.parametrize("only_scipy", [False, True])
 @pytest.mark.parametrize("method", LINKAGES)
-def test_cuts_are_scipys_where_heights_differ(method, backend):
-    fitted = LINKAGES[method](backend).fit(SCATTERED, 0)
+def test_cuts_are_scipys_where_heights_differ(method, only_scipy):
+    fitted = LinkageClusterer(method, only_scipy=only_scipy).fit(SCATTERED, 0)
     expected = linkage(SCATTERED, method=method)
     assert np.unique(expected[:, 2]).size == 59
     for k in range(1, 61):
@@ -38,13 +27,13 @@ def test_cuts_are_scipys_where_heights_differ(method, backend):
         assert clustering_distance(fitted.cut(k), theirs) == 0.0
 
 
-@pytest.mark.parametrize("backend", ["scipy", "fastcluster"])
+@pytest.mark.parametrize("only_scipy", [False, True])
 @pytest.mark.parametrize(
     "rows", [TIED, REPEATED, np.zeros((7, 2))], ids=["tied", "repeated", "equal"]
 )
 @pytest.mark.parametrize("method", LINKAGES)
-def test_cuts_have_exactly_k_nested_clusters_under_ties(method, rows, backend):
-    fitted = LINKAGES[method](backend).fit(rows, 0)
+def test_cuts_have_exactly_k_nested_clusters_under_ties(method, rows, only_scipy):
+    fitted = LinkageClusterer(method, only_scipy=only_scipy).fit(rows, 0)
     n = rows.shape[0]
     finer = fitted.cut(n)
     assert finer.dtype == np.int64
@@ -63,10 +52,10 @@ def test_height_thresholds_would_not_do():
 
 
 def test_single_linkage_cuts_the_longest_edges():
-    labels = single_linkage().fit(np.array([[0.0], [1], [2], [7], [8], [20]]), 0).cut(3)
+    labels = METHODS["single"].build().fit(np.array([[0.0], [1], [2], [7], [8], [20]]), 0).cut(3)
     assert clustering_distance(labels, [0, 0, 0, 1, 1, 2]) == 0.0
     # Clusters of any cut are farther apart than any gap inside them.
-    labels = single_linkage().fit(SCATTERED, 0).cut(4)
+    labels = METHODS["single"].build().fit(SCATTERED, 0).cut(4)
     between = cdist(SCATTERED, SCATTERED)[labels[:, None] != labels].min()
     inside = [
         linkage(SCATTERED[labels == label], "single")[:, 2].max()
@@ -79,25 +68,20 @@ def test_single_linkage_cuts_the_longest_edges():
 def test_long_chains_and_single_rows():
     gaps = 1.0 + np.arange(2000) / 2000.0
     chain = np.cumsum(gaps)[:, None]
-    fitted = single_linkage().fit(chain, 0)
+    fitted = METHODS["single"].build().fit(chain, 0)
     assert np.bincount(fitted.cut(2)).tolist() in ([1999, 1], [1, 1999])
     assert fitted.cut(1).tolist() == [0] * 2000
-    assert single_linkage().fit(np.zeros((1, 2)), 0).cut(1).tolist() == [0]
+    assert METHODS["single"].build().fit(np.zeros((1, 2)), 0).cut(1).tolist() == [0]
 
 
 @pytest.mark.parametrize("k", [0, 61, -1])
 def test_impossible_cuts_are_named(k):
     with pytest.raises(ValueError, match=f"from 1 to 60.*got {k}"):
-        ward_linkage().fit(SCATTERED, 0).cut(k)
-
-
-def test_unknown_backends_are_named():
-    with pytest.raises(ValueError, match="got 'genie'"):
-        LinkageClusterer("single", "genie").fit(SCATTERED, 0)
+        METHODS["ward"].build().fit(SCATTERED, 0).cut(k)
 
 
 def test_scipy_serves_where_fastcluster_is_missing(monkeypatch):
-    monkeypatch.setattr("holdfast.clusterers.peers.find_spec", lambda name: None)
-    monkeypatch.setattr("holdfast.clusterers.peers.import_module", None)
-    labels = ward_linkage().fit(SCATTERED, 0).cut(5)
+    monkeypatch.setattr("holdfast.clusterers.linkage.find_spec", lambda name: None)
+    monkeypatch.setattr("holdfast.clusterers.linkage.import_module", None)
+    labels = METHODS["ward"].build().fit(SCATTERED, 0).cut(5)
     assert clustering_distance(labels, fcluster(linkage(SCATTERED, "ward"), 5, "maxclust")) == 0.0

@@ -1,22 +1,17 @@
-"""Other clusterers: linkages ([LHBP25], Alg. 3) by SciPy or fastcluster, and those of scikit-learn.
-
-`sklearn.cluster` is imported on use: it loads slowly, in every worker process.
-"""
+"""Agglomerative clustering ([LHBP25], Alg. 3) by fastcluster or SciPy, cut into exactly k clusters."""
 
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
-from holdfast.clusterers.adapt import CutByCall, EstimatorClusterer, Rows, adapt_estimator
-
-Backend = Literal["auto", "scipy", "fastcluster"]
+from holdfast.clusterers.adapt import CutByCall, Rows
 
 _IN_LINEAR_MEMORY = ("single", "ward")  # fastcluster needs no distance matrix for these
 
@@ -26,8 +21,8 @@ class LinkageClusterer:
     """Agglomerative clustering; O(n^2) memory, but O(n) for fastcluster's single and Ward."""
 
     method: str  # "single", "complete", "average" or "ward"
-    backend: Backend = "auto"  # auto: fastcluster if it is installed; ties may break differently
     precomputed: bool = False  # whether rows are given by their distances to each other
+    only_scipy: bool = False  # not fastcluster, where it is installed; ties may break differently
     randomized: bool = field(default=False, init=False)
     hierarchical: bool = field(default=True, init=False)
 
@@ -42,15 +37,11 @@ class LinkageClusterer:
 
     def _merge(self, X: Rows) -> Any:
         """Compute the linkage matrix, in SciPy's format."""
-        if self.backend not in get_args(Backend):
-            raise ValueError(
-                f"backend must be 'auto', 'scipy' or 'fastcluster'; got {self.backend!r}."
-            )
         if X.shape[0] == 1:
             return np.empty((0, 4))
         if self.precomputed:
             X = squareform(X, checks=False)
-        if self.backend == "scipy" or (self.backend == "auto" and not find_spec("fastcluster")):
+        if self.only_scipy or not find_spec("fastcluster"):
             return linkage(X, method=self.method)
         fastcluster: Any = import_module("fastcluster")
         if self.method in _IN_LINEAR_MEMORY and not self.precomputed:
@@ -91,59 +82,3 @@ def cut_linkage(merges: NDArray[np.float64], n_clusters: int) -> NDArray[np.int6
         parent = above
     labels: NDArray[np.int64] = np.unique(parent[:n_rows], return_inverse=True)[1]
     return labels.astype(np.int64, copy=False)
-
-
-def single_linkage(backend: Backend = "auto") -> LinkageClusterer:
-    """Merge the clusters with the smallest distance between two of their rows."""
-    return LinkageClusterer("single", backend)
-
-
-def complete_linkage(backend: Backend = "auto") -> LinkageClusterer:
-    """Merge the clusters with the smallest maximum distance between two of their rows."""
-    return LinkageClusterer("complete", backend)
-
-
-def average_linkage(backend: Backend = "auto") -> LinkageClusterer:
-    """Merge the clusters with the smallest mean distance between their rows."""
-    return LinkageClusterer("average", backend)
-
-
-def ward_linkage(backend: Backend = "auto") -> LinkageClusterer:
-    """Merge the clusters that increase the within-cluster sum of squares least."""
-    return LinkageClusterer("ward", backend)
-
-
-def kmeans(**parameters: Any) -> EstimatorClusterer:
-    """Lloyd's k-means; `parameters` are those of `sklearn.cluster.KMeans`."""
-    return _of_sklearn("KMeans", "k-means", parameters)
-
-
-def minibatch_kmeans(**parameters: Any) -> EstimatorClusterer:
-    """k-means on random batches of rows; parameters of `sklearn.cluster.MiniBatchKMeans`."""
-    return _of_sklearn("MiniBatchKMeans", "mini-batch k-means", parameters)
-
-
-def bisecting_kmeans(**parameters: Any) -> EstimatorClusterer:
-    """Bisecting k-means, fitted once per k; parameters of `sklearn.cluster.BisectingKMeans`."""
-    return _of_sklearn("BisectingKMeans", "bisecting k-means", parameters)
-
-
-def birch(**parameters: Any) -> EstimatorClusterer:
-    """BIRCH; `parameters` are those of `sklearn.cluster.Birch`.
-
-    Gives fewer than k clusters if its `threshold` leaves fewer subclusters.
-    """
-    return _of_sklearn("Birch", "BIRCH", parameters)
-
-
-def hdbscan(**parameters: Any) -> EstimatorClusterer:
-    """HDBSCAN, which chooses the number of clusters; noise is a cluster of its own.
-
-    `parameters` are those of `sklearn.cluster.HDBSCAN`.
-    """
-    return _of_sklearn("HDBSCAN", "HDBSCAN", {"copy": True, **parameters})
-
-
-def _of_sklearn(name: str, title: str, parameters: dict[str, Any]) -> EstimatorClusterer:
-    estimator = getattr(import_module("sklearn.cluster"), name)(**parameters)
-    return adapt_estimator(estimator, title)
