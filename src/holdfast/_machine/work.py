@@ -2,7 +2,7 @@
 
 One system of progress serves all callers. Work with a known number of rounds creates
 ``Progress(shown, total)`` and calls `advance` after each round. Work inside a round gets `part`, a
-listener that fills this round. A total of None is shown as a spinner. Callers pass ``progress=True``
+listener that fills this round. A total of None has no fraction done. Callers pass ``progress=True``
 for lines on standard error, or a `Listener` such as the bar of the command line.
 """
 

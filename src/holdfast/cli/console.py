@@ -7,14 +7,13 @@ import os
 import re
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import holdfast
-from holdfast._machine.work import ProgressOption, describe_seconds
+from holdfast._machine.work import ProgressOption
 from holdfast.tables.errors import TableError, WriteError, describe_reason, show_name
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 TERMINATED = 143
 _QUIET_SECONDS = 2.0  # shorter work shows no bar
-_TICK_SECONDS = 0.2
+_SPEED_SECONDS = 3600.0  # rounds count for the time left, however slow they are
 _WORDS = {
     r", n_samples=(\d+)": r", \1",
     r"\bn_clusters=": "--clusters ",
@@ -85,7 +84,7 @@ class Console:
     def progress(self, what: str) -> Iterator[ProgressOption]:
         """Show progress while work is done: on a terminal only, after two seconds.
 
-        Yields what the work takes as `progress`. Until it is called, a spinner turns.
+        Yields what the work takes as `progress`.
         """
         if self.display.quiet or not sys.stderr.isatty():
             yield False
@@ -160,67 +159,40 @@ class Console:
 
 
 class _Bar:
-    """A `Listener` that a thread draws: a bar with the time left, or a spinner without a total."""
+    """A `Listener` that rich draws: a bar with the time left, or a moving one without a total."""
 
     def __init__(self, what: str) -> None:
-        self._what = what
-        self._done, self._total = 0.0, None  # type: tuple[float, float | None]
-        self._since = (time.monotonic(), 0.0)  # when counting began, and what was done by then
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._draw, daemon=True)
-        self._thread.start()
+        from rich import progress as bars
+        from rich.console import Console as Screen
+
+        self._bar = bars.Progress(
+            bars.TextColumn("{task.description}", markup=False),
+            bars.BarColumn(),
+            bars.TaskProgressColumn(),
+            bars.TimeRemainingColumn(),
+            bars.TimeElapsedColumn(),
+            console=Screen(file=sys.stderr),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            speed_estimate_period=_SPEED_SECONDS,
+        )
+        self._task = self._bar.add_task(what, total=None)
+        self._start = threading.Timer(_QUIET_SECONDS, self._bar.start)
+        self._start.daemon = True
+        self._start.start()
 
     def __call__(self, what: str, done: float, total: float | None) -> None:
         """Take note of what is being done, and how much of how much is done."""
-        if total != self._total or done < self._done:
-            self._since = (time.monotonic(), done)
-        self._what, self._done, self._total = what or self._what, done, total
+        if total is None:  # which `update` takes as the total before
+            self._bar.tasks[0].total = None
+        self._bar.update(self._task, description=what or None, completed=done, total=total)
 
     def close(self) -> None:
         """Remove the bar from the terminal."""
-        self._over.set()
-        self._thread.join()
-
-    def _draw(self) -> None:
-        if self._over.wait(_QUIET_SECONDS):
-            return
-        from rich.console import Console as Screen
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        class BarOrSpinner(BarColumn):
-            spinner = SpinnerColumn()
-
-            def render(self, task: Any) -> Any:
-                return super().render(task) if task.total else self.spinner.render(task)
-
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarOrSpinner(),
-            TextColumn("{task.fields[left]}"),
-            TimeElapsedColumn(),
-        )
-        screen = Screen(file=sys.stderr)
-        how: dict[str, Any] = {"redirect_stdout": False, "redirect_stderr": False}
-        how["auto_refresh"] = False  # this thread draws; a second one is not needed
-        with Progress(*columns, console=screen, transient=True, **how) as progress:
-            task = progress.add_task(self._what, total=None, left="")
-            while True:
-                progress.update(
-                    task, description=self._what, completed=self._done, total=self._total,
-                    left=self._describe_left(), refresh=True,
-                )  # fmt: skip
-                if self._over.wait(_TICK_SECONDS):
-                    return
-
-    def _describe_left(self) -> str:
-        done, total, (start, before) = self._done, self._total, self._since
-        if not total:
-            return ""
-        text = f"{100.0 * min(done / total, 1.0):.0f}%"
-        if done <= before:
-            return text
-        left = (time.monotonic() - start) * max(total - done, 0.0) / (done - before)
-        return f"{text}, {describe_seconds(left)} left"
+        self._start.cancel()
+        self._start.join()
+        self._bar.stop()
 
 
 def printable(text: str) -> str:
