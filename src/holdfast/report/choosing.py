@@ -146,7 +146,6 @@ def choose_epsilon(inputs: Inputs, epsilon: float, progress: ProgressOption) -> 
         "moved": list_numbers(search.sensitivity - 1.0, 4),
         "standard_error": list_numbers(search.standard_error, 3),
         "cost_ratio": list_numbers(search.cost_ratio, 4),
-        "limit": _MAX_COST_RATIO,
         "suggested": None if search.epsilon is None else round_number(search.epsilon, 3),
         "used": round_number(epsilon),
         "n_rows": int(inputs.sample.size),

@@ -44,12 +44,6 @@ test("intervals are shown where they are known", () => {
   assertEqual(formatWithInterval({ y: 1, low: null }, format), "1.0");
 });
 
-test("the range of values starts at zero unless told otherwise", () => {
-  const points = [{ y: 2, low: 1, high: 4 }, { y: 3 }];
-  assertEqual(valueRange(points, {}), { bottom: 0, top: 4 });
-  assertEqual(valueRange(points, { fromZero: false, least: 5 }), { bottom: 1, top: 5 });
-});
-
 test("missing points are neither drawn nor listed", () => {
   const points = [
     { x: 1, y: 2 },

@@ -40,27 +40,6 @@ test("names are suggested from what distinguishes a segment", () => {
   );
 });
 
-test("segments with the same suggestion are told apart by what differs between them", () => {
-  const data = { names: ["time", "day", "delay"], columns: [0, 1, 2], indicators: [] };
-  const low = [[0, -1.2, 900]];
-  const profiles = [[-1.2, -0.9, 0], [-1.2, 0.8, 0.2], [1.5, 0, 0], null].map(
-    (differences) => differences && { differences },
-  );
-  const distinguishing = [low, low, [[0, 1.5, 2000]], null];
-  const nodes = [0, 1, 2, 3].map((id) => ({ id }));
-  const report = { segments: { distinguishing, profiles }, data };
-  assertEqual(suggestNames(nodes, report), [
-    "low time, lower day",
-    "low time, higher day",
-    "very high time",
-    "not described: few rows",
-  ]);
-  profiles[1].differences = [-2.2, -0.8, 0.2]; // no contrast but in the column that is named already
-  assertEqual(suggestNames(nodes.slice(0, 2), report), ["low time", "low time"]);
-  distinguishing[1] = [[0, -2.2, 100]];
-  assertEqual(suggestNames(nodes.slice(0, 2), report), ["low time", "very low time"]);
-});
-
 test("long names break after punctuation marks, and long words with a hyphen", () => {
   const shown = (name) => html("p", {}, breakable(name)).innerHTML.replaceAll("&shy;", "\u00ad");
   assertEqual(shown("malic_acid"), "malic_<wbr>acid<wbr>");

@@ -1,7 +1,7 @@
 // Lines with bands. Every chart can be walked through with the arrow keys and read as a table.
 //
 // A chart is described by `title`, `x` and `y` (`label`, `format`, and for x `name`, `log`;
-// for y `tick`, `fromZero`, `limit`), `series` (`name`, `mark`, `shape`, `dash`, `strong`, `points` of
+// for y `tick`, `fromZero`), `series` (`name`, `mark`, `shape`, `dash`, `strong`, `points` of
 // x, y, low, high) and `marks` (vertical lines: `x`, `label`).
 
 const LINE_HEIGHT = 15;
@@ -21,28 +21,14 @@ function allPositions(series) {
   return [...xs].sort((a, b) => a - b);
 }
 
-function valueRange(points, { fromZero = true, least = 0 }) {
-  const top = Math.max(...points.map((point) => point.high ?? point.y), least);
-  const bottom = fromZero ? 0 : Math.min(...points.map((point) => point.low ?? point.y));
-  return { bottom, top };
-}
-
-// Ticks of the vertical axis with their labels. A limit has a label too; ticks next to it are left out.
-function listValueTicks({ bottom, top }, y, height) {
-  const format = y.tick || y.format;
-  const ticks = roundTicks(bottom, top, 5).map((value) => ({ value, text: format(value) }));
-  if (!y.limit) return ticks;
-  const least = (LINE_HEIGHT / (height - MARGIN.top - MARGIN.bottom)) * (top - bottom || 1) * 1.1;
-  const far = ticks.filter(({ value }) => Math.abs(value - y.limit.y) >= least);
-  return [...far, { value: y.limit.y, text: y.limit.label }];
-}
-
 function drawLines(spec, width) {
-  const height = spec.height || 300;
+  const height = 300;
   const points = spec.series.flatMap(knownPoints);
   const xs = allPositions(spec.series);
-  const { bottom, top } = valueRange(points, spec.y);
-  const yTicks = listValueTicks({ bottom, top }, spec.y, height);
+  const { format, tick = format, fromZero = true } = spec.y;
+  const top = Math.max(...points.map((point) => point.high ?? point.y), 0);
+  const bottom = fromZero ? 0 : Math.min(...points.map((point) => point.low ?? point.y));
+  const yTicks = roundTicks(bottom, top, 5).map((value) => ({ value, text: tick(value) }));
   const marks = mergeMarks(spec.marks || []);
   const header = LINE_HEIGHT * Math.max(0, marks.length);
   const plot = plotArea(width, height, yTicks.map(({ text }) => text), header);
@@ -63,7 +49,6 @@ function drawLines(spec, width) {
     drawFrame({ width, height, plot }, xTicks, yTicks, position, spec.x.label),
     spec.series.map((series) => drawSeries(series, position)),
     drawMarks(marks, position, plot, width),
-    spec.y.limit ? drawLimit(position.y(spec.y.limit.y), plot) : null,
   );
   addCursor(root, xs, position.x, { width, plot }, (x) => describeAt(spec, x));
   return root;
@@ -135,10 +120,6 @@ function drawMarks(marks, position, plot, width) {
     svg("line", { class: "cursor", x1, x2, y1, y2 }),
     svg("text", { x: box.x, y: box.y + 11 }, marks[i].label),
   ]);
-}
-
-function drawLimit(y, { left, right }) {
-  return svg("line", { class: "cursor", x1: left, x2: right, y1: y, y2: y });
 }
 
 function describeAt(spec, x) {
@@ -235,4 +216,11 @@ function buildChart(spec, draw, buildDataTable, className) {
 function lineChart(spec, className) {
   const draw = (width) => drawLines(spec, width);
   return buildChart(spec, draw, () => lineTable(spec), className).figure;
+}
+
+function chartWithLegend(spec, className) {
+  const figure = lineChart(spec, className);
+  const items = spec.series.map((one) => html("li", {}, lineSwatch(one), one.name));
+  figure.append(html("ul", { class: "legend" }, items));
+  return figure;
 }

@@ -144,8 +144,6 @@ function makeEpsilon({ choosing: { epsilon } }) {
       format: formatFraction,
       tick: formatPercentTick,
       fromZero: false,
-      least: epsilon.limit,
-      limit: { y: epsilon.limit, label: `limit ${formatFraction(epsilon.limit)}` },
     },
     series: ownSeries(epsilon.epsilon.map((x, i) => ({ x, y: epsilon.cost_ratio[i] }))),
     marks,

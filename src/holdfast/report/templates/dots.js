@@ -44,7 +44,7 @@ function nameDots(dots, plot) {
 }
 
 function drawDots(spec, width) {
-  const height = spec.height || 360;
+  const height = 360;
   const xs = spec.dots.map((dot) => dot.x);
   const spread = Math.max(...xs) - Math.min(...xs) || Math.max(...xs) * 0.1 || 1;
   const low = Math.min(...xs) - 0.12 * spread;

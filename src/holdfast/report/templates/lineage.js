@@ -135,15 +135,7 @@ function segmentChart(clusters, title, yLabel, values, format) {
     shape: shapeNumber(cluster.name),
     points: cluster.releases.map((x, i) => ({ x, y: values(cluster)[i] })),
   }));
-  const spec = { title, x: timeAxis, y: { label: yLabel, format }, series };
-  const figure = lineChart(spec);
-  figure.append(chartLegend(series));
-  return figure;
-}
-
-function chartLegend(series) {
-  const items = series.map((one) => html("li", {}, lineSwatch(one), one.name));
-  return html("ul", { class: "legend" }, items);
+  return chartWithLegend({ title, x: timeAxis, y: { label: yLabel, format }, series });
 }
 
 function profileChart(cluster) {
@@ -163,9 +155,7 @@ function profileChart(cluster) {
     },
     series,
   };
-  const figure = lineChart(spec, "wide");
-  figure.append(chartLegend(series));
-  return figure;
+  return chartWithLegend(spec, "wide");
 }
 
 function makeSegments(state) {
@@ -350,9 +340,7 @@ function makeStaleness(state) {
         format: (value) => formatNumber(value),
         fromZero: false,
       };
-      const figure = lineChart({ title: "Cost", x: timeAxis, y, series });
-      figure.append(chartLegend(series));
-      charts.push(figure);
+      charts.push(chartWithLegend({ title: "Cost", x: timeAxis, y, series }));
     }
     if (moved.points.length) {
       const y = {

@@ -44,52 +44,18 @@ function formatDifference(difference) {
 
 const MANY_HEADS = 12; // columns of the table of segments; with more of them, it is set closer
 const LONG_SUGGESTION = 28; // characters
-const LEAST_CONTRAST = 0.5; // standard deviations between segments that would have the same name
 
-// What distinguishes a cluster, such as "high alcohol" or "engine: Turbo-fan", the largest first.
-function describeTraits(distinguishing, { names, indicators = [] }) {
-  return distinguishing.map(([column, difference]) => {
+// A name from what distinguishes a segment most, such as "high alcohol, low hue".
+function suggestName(distinguishing, { names, indicators = [] }) {
+  if (distinguishing === null) return "not described: few rows";
+  if (!distinguishing.length) return "close to average";
+  const [first, second] = distinguishing.map(([column, difference]) => {
     if (indicators.includes(column)) return names[column];
     const degree = Math.abs(heatLevel(difference)) === 3 ? "very " : "";
     return `${degree}${difference > 0 ? "high" : "low"} ${names[column]}`;
   });
-}
-
-function suggestName(distinguishing, data) {
-  if (distinguishing === null) return "not described: few rows";
-  if (!distinguishing.length) return "close to average";
-  const [first, second] = describeTraits(distinguishing, data);
   const both = second ? `${first}, ${second}` : first;
   return both.length > LONG_SUGGESTION ? first : both;
-}
-
-// The column in which a profile differs most from the others, such as "higher alcohol", or null.
-// Columns that the name has already are left out.
-function describeContrast(profile, others, named, { names, columns }) {
-  const meanOf = (j) => others.reduce((sum, other) => sum + other.differences[j], 0) / others.length;
-  const contrasts = profile.differences.map((difference, j) =>
-    named.includes(columns[j]) ? 0 : difference - meanOf(j),
-  );
-  const sizes = contrasts.map(Math.abs);
-  const largest = sizes.indexOf(Math.max(...sizes));
-  if (largest < 0 || sizes[largest] < LEAST_CONTRAST) return null;
-  return `${contrasts[largest] > 0 ? "higher" : "lower"} ${names[columns[largest]]}`;
-}
-
-// Suggest a name for each node of a cut. Equal names are told apart by what differs between them.
-function suggestNames(nodes, { segments, data }) {
-  const { distinguishing, profiles } = segments;
-  const plain = nodes.map((node) => suggestName(distinguishing[node.id], data));
-  return plain.map((name, i) => {
-    const same = nodes.filter((_, j) => j !== i && plain[j] === name).map(({ id }) => profiles[id]);
-    const own = profiles[nodes[i].id];
-    if (!same.length || !own || same.includes(null)) return name;
-    const told = distinguishing[nodes[i].id];
-    const named = told.slice(0, 2).map(([column]) => column);
-    const contrast = describeContrast(own, same, named, data);
-    if (!contrast) return name;
-    return told.length ? `${describeTraits(told, data)[0]}, ${contrast}` : `${name}, ${contrast}`;
-  });
 }
 
 function describeDistinguishing(distinguishing, { names, indicators, dates }) {
@@ -249,7 +215,7 @@ function describeRules(rules) {
   return html("div", { class: "rule-text" }, lines, few && html("div", { class: "muted" }, few));
 }
 
-function segmentCell(node, suggestion, report, state) {
+function segmentCell(node, report, state) {
   const chosen = state.chosen === node;
   const mark = () => {
     state.toggle(node);
@@ -273,7 +239,7 @@ function segmentCell(node, suggestion, report, state) {
     class: "segment-name",
     type: "text",
     value: report.names.get(node),
-    placeholder: suggestion,
+    placeholder: suggestName(distinguishing, report.data),
     "aria-label": `Name of segment ${node.cluster}`,
     title: describeDistinguishing(distinguishing, report.data),
     oninput: (event) => {
@@ -313,9 +279,7 @@ function segmentTable(report, state) {
     { text: "Separation", class: "num" },
     ...valueHeads(report),
   ];
-  const nodes = hierarchy.nodesAt(state.k);
-  const suggestions = suggestNames(nodes, report);
-  const body = nodes.map((node, i) => {
+  const body = hierarchy.nodesAt(state.k).map((node) => {
     const fraction = node.size / hierarchy.total;
     const jaccard = segments.stability[state.k - 1][node.cluster];
     const silhouette = segments.cluster_separation[state.k - 1][node.cluster];
@@ -326,7 +290,7 @@ function segmentTable(report, state) {
     return {
       attributes: { class: state.chosen === node ? "chosen" : null },
       cells: [
-        segmentCell(node, suggestions[i], report, state),
+        segmentCell(node, report, state),
         { class: "num quality", label: "Rows", node: html("span", {}, size) },
         qualityCell("Found again", jaccard, judgeJaccard(jaccard, fraction)),
         qualityCell("Separation", silhouette, judgeSeparation(silhouette)),
