@@ -24,7 +24,6 @@ from holdfast.hierarchy.model import Locator
 from holdfast.parameters import check_choices, check_integer
 from holdfast.rows.log import MAX_CELLS, Cap, CappedSketch, RowLog
 from holdfast.rows.sketch import Sketch, whole_weights
-from holdfast.tables.errors import TableError, TextError
 from holdfast.tables.read import PART_ROWS, read_parts
 from holdfast.tables.write import STREAM_ENDINGS, write_parts
 
@@ -89,11 +88,8 @@ class Source:
         columns = self.columns
         if columns is not None and self.sample_weight is not None:
             columns = (*columns, self.sample_weight)
-        try:
-            for part in read_parts(path, columns=columns, part_rows=self.chunk_rows):
-                yield part.data
-        except TextError as error:
-            raise TableError(f"{error.found} {error.instead}") from None
+        for part in read_parts(path, columns=columns, part_rows=self.chunk_rows):
+            yield part.data
 
     def _convert(self, place: str, batch: Any) -> Chunk:
         if isinstance(batch, tuple) and len(batch) == 2:

@@ -46,7 +46,7 @@ def test_texts_numbers_and_new_names(holdfast, folder):
         (["old.csv", "new.csv", "--id", "id", "--columns", "x"], "has no column x"),
         (["old.csv", "short.csv"], "name the column that identifies rows with --id"),
         (["old.csv", "none.csv"], "there is no file"),
-        (["old.csv", "twice.csv", "--id", "id"], "must identify each row; a occurs 2 times"),
+        (["old.csv", "twice.csv", "--id", "id"], "rows 0 and 1 (from 0) have the same id"),
         (["old.csv", "other.csv", "--id", "id"], "no id in common in column id, such as a and x"),
         (["old.csv", "plain.csv", "--id", "id"], "no column cluster_... in common"),
         (["-", "-"], "only one"),

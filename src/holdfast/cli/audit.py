@@ -17,7 +17,7 @@ from holdfast.cli.clusterer import (
 )
 from holdfast.cli.console import Console, IncompleteResult, InputError
 from holdfast.cli.options import option
-from holdfast.clusterers import METHODS
+from holdfast.clusterers import COMPARED_METHODS, METHODS
 from holdfast.tables.write import STREAM_ENDINGS, check_outputs, write_table
 
 EXAMPLES = (
@@ -29,7 +29,6 @@ EXAMPLES = (
 )
 
 SAMPLE_ROWS = 1000  # of a larger table are measured, unless more are asked for: as on the page
-_DEFAULT = ("means", "medoids", "tree", "ward", "average", "complete", "single", "bisecting_kmeans")
 _INDICES = (("ARI", "rand", ".3f"), ("NMI", "information", ".3f"))
 _COSTS = (
     ("cost", "cost", ".5g"),
@@ -113,7 +112,7 @@ class AuditOptions:
         known = [name for name in METHODS if METHODS[name].by_distance or not self.by_distance]
         known = [name for name in known if METHODS[name].sparse or not sparse]
         if not self.methods:
-            return tuple(name for name in _DEFAULT if name in known)
+            return tuple(name for name in COMPARED_METHODS if name in known)
         names = opt.parse_names("--methods", self.methods)
         kind = " of distances" if self.by_distance else " of sparse rows" if sparse else ""
         for name in (name for name in names if name not in known):

@@ -11,6 +11,7 @@ from holdfast._machine import np
 from holdfast._machine.files import file_state, hold_file
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.options import ColumnOptions, ReadOptions
+from holdfast.clusterers import HOLDFAST_METHODS
 from holdfast.tables.errors import count, explain_writing, list_columns, list_names, show_name
 from holdfast.tables.read import DataTable, read_table
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from holdfast.tables.preparation import Preparation
     from holdfast.tables.summary import Treatment
 
-_METHODS = ("means", "medoids", "tree")
 _METRICS = ("euclidean", "manhattan", "cosine")
 _MOST_TREATMENTS = 40
 
@@ -292,7 +292,10 @@ def show_preparation(
 
 def check_method(method: str, metric: str = "euclidean") -> None:
     """Refuse unknown methods and metrics before the data are read."""
-    for option, value, known in (("method", method, _METHODS), ("metric", metric, _METRICS)):
+    for option, value, known in (
+        ("method", method, HOLDFAST_METHODS),
+        ("metric", metric, _METRICS),
+    ):
         if value not in known:
             raise InputError(f"--{option} must be one of {', '.join(known)}; got {value!r}.")
 

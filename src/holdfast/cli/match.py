@@ -55,9 +55,6 @@ def match(
         raise InputError("only one of the two tables can be standard input.")
     before, after = (read_file(path, read, console, exact=(id,)) for path in (old, new))
     names = _choose_columns(before, after, opt.parse_names("--columns", columns))
-    for table in (before, after):
-        if id is not None and id not in table.data.column_names:
-            raise InputError(f"--id: {table.source} has no column {id!r}.")
     renamed = after.data
     summaries = []
     for name in names:
@@ -131,21 +128,16 @@ def _labels(table: "DataTable", name: str) -> "tuple[NDArray[Any], NDArray[np.bo
 
 
 def _ids(table: "DataTable", id: str | None) -> "NDArray[Any]":
-    if id is None:
+    from holdfast.tables.columns import DistinctIds, take_ids
+
+    column = take_ids(table, id)
+    if column is None:
         return np.arange(table.data.num_rows)
-    column = table.data.column(id)
-    if column.null_count:
-        raise InputError(f"column {id} of {table.source} has rows without an id.")
+    distinct = DistinctIds()
+    distinct.see(column)
+    distinct.check(table.source, id)
     ids = np.asarray(column.to_numpy())
-    if not pa.types.is_integer(column.type):
-        ids = np.asarray(column.cast(pa.string()).to_numpy()).astype(np.str_)
-    distinct, times = np.unique(ids, return_counts=True)
-    if distinct.size < ids.size:
-        raise InputError(
-            f"column {id} of {table.source} must identify each row; {distinct[times.argmax()]} "
-            f"occurs {times.max():,} times."
-        )
-    return ids
+    return ids if ids.dtype.kind == "i" else ids.astype(np.str_)
 
 
 def _summarise(

@@ -20,7 +20,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from holdfast.clusterers.adapt import Clusterer, Cuttable, as_clusterer
 
-__all__ = ["METHODS", "Clusterer", "Cuttable", "Method", "as_clusterer"]
+__all__ = [
+    "COMPARED_METHODS",
+    "HOLDFAST_METHODS",
+    "METHODS",
+    "Clusterer",
+    "Cuttable",
+    "Method",
+    "as_clusterer",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -116,3 +124,11 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     }
 )
 """All methods by name."""
+
+HOLDFAST_METHODS = ("means", "medoids", "tree")
+"""Those of `HierarchicalKMedian`."""
+
+COMPARED_METHODS = (
+    *HOLDFAST_METHODS, "ward", "average", "complete", "single", "bisecting_kmeans",
+)  # fmt: skip
+"""The methods that an audit and a report compare unless told otherwise."""

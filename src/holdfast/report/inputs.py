@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from holdfast._machine.hash import keyed_sample, seed_from
 from holdfast._machine.work import ProgressOption
-from holdfast.clusterers import METHODS, Clusterer, as_clusterer
+from holdfast.clusterers import COMPARED_METHODS, METHODS, Clusterer, as_clusterer
 from holdfast.clusterers.adapt import check_rows
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy.explain import Category, group_columns
@@ -26,13 +26,6 @@ SAMPLE_ROWS = 1000
 """Methods are compared on at most this many rows: some need O(n^2) time or memory."""
 
 MIN_ROWS = 8
-
-HOLDFAST_METHODS = ("means", "medoids", "tree")
-
-DEFAULT_METHODS = (
-    *HOLDFAST_METHODS, "ward", "average", "complete", "single", "bisecting_kmeans",
-)  # fmt: skip
-"""The methods that a report compares unless told otherwise."""
 
 Rows = NDArray[np.float64]
 
@@ -203,7 +196,7 @@ def _resolve_methods(methods: Any, estimator: HierarchicalKMedian) -> tuple[Comp
                 raise ValueError(f"{key!r} is the report's own method; choose another name.")
             found[str(key)] = ComparedMethod(str(key), str(key), as_clusterer(clusterer))
         return tuple(found.values())
-    for name in DEFAULT_METHODS if methods is None else methods:
+    for name in COMPARED_METHODS if methods is None else methods:
         if name not in METHODS:
             raise ValueError(
                 f"methods must be a mapping of names to clusterers, or names among "

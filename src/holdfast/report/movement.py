@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.work import Progress, ProgressOption
+from holdfast.clusterers import HOLDFAST_METHODS
 from holdfast.hierarchy import Hierarchy
-from holdfast.report.inputs import HOLDFAST_METHODS, ComparedMethod, Inputs
+from holdfast.report.inputs import ComparedMethod, Inputs
 from holdfast.report.page import list_numbers, round_number
 from holdfast.report.segments import Shown
 from holdfast.stability import SensitivityResult, average_sensitivity, mean_cost, row_influence

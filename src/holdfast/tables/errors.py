@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Self
 
 from holdfast._machine import pa
 
@@ -11,6 +10,7 @@ Notify = Callable[[str], None]
 """Is told what was left out, filled or rounded."""
 
 _MOST_NAMES = 8
+_CONVERT = "Convert it to UTF-8, or add --encoding latin-1 or cp1252 to a command."
 
 
 class TableError(ValueError):
@@ -19,26 +19,6 @@ class TableError(ValueError):
     Parameters of the caller stand in backticks, such as `encoding='latin-1'`, so that the command
     line can show them as options.
     """
-
-
-class TextError(TableError):
-    """A text file is not written as its `TextFormat` says: what was found and what to do.
-
-    `instead` is what to do from Python, where files are read in the usual format.
-    """
-
-    def __init__(self, found: str, advice: str, instead: str) -> None:
-        super().__init__(f"{found} {advice}")
-        self.found, self.instead = found, instead
-
-    @classmethod
-    def of_encoding(cls, found: str) -> Self:
-        """Create the error for text in another encoding."""
-        return cls(
-            found,
-            "Set its encoding, for example `encoding='latin-1'` or `encoding='cp1252'`.",
-            "Convert the file to UTF-8, or use `holdfast fit --chunked --encoding`.",
-        )
 
 
 class MissingFile(TableError, FileNotFoundError):
@@ -109,12 +89,12 @@ def explain_reading(source: str) -> Iterator[None]:
     except TableError:
         raise
     except UnicodeError:
-        raise TextError.of_encoding(f"{source} is not in the expected encoding.") from None
+        raise TableError(f"{source} is not in the expected encoding. {_CONVERT}") from None
     except (SyntaxError, tokenize.TokenError):  # np.load, of a header that is no dictionary
         raise TableError(f"{source} cannot be read: its .npy header is damaged.") from None
     except (pa.ArrowException, ValueError, EOFError, OSError, zlib.error) as error:
         if "invalid UTF8" in str(error):
-            raise TextError.of_encoding(f"{source} cannot be read: it is not UTF-8.") from None
+            raise TableError(f"{source} cannot be read: it is not UTF-8. {_CONVERT}") from None
         raise TableError(f"{source} cannot be read: {_rephrase(error)}") from None
 
 

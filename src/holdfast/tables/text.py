@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast._machine import arrow_csv, pa, pc
-from holdfast.tables.errors import Notify, TableError, TextError, ignore, list_columns
+from holdfast.tables.errors import Notify, TableError, ignore, list_columns
 
 _BLOCK_BYTES = 1 << 24  # of a file that is read in parts
 _SMALL_BLOCK = 1 << 20  # of one that is read at once, by several threads
@@ -44,11 +44,9 @@ def settle_format(
         ) from None
     wide = text.encoding.lower().replace("-", "").replace("_", "").startswith(("utf16", "utf32"))
     if b"\0" in head and not wide:
-        raise TextError(
-            f"{source} has NUL bytes, so it is not plain text.",
-            "If it is UTF-16, add `encoding='utf-16'`; otherwise check how it was made.",
-            "If it is UTF-16, convert it to UTF-8, or use `holdfast fit --chunked --encoding "
-            "utf-16`; otherwise check how it was made.",
+        raise TableError(
+            f"{source} has NUL bytes, so it is not plain text. If it is UTF-16, convert it to UTF-8, "
+            "or add --encoding utf-16 to a command; otherwise check how it was made."
         )
     lines = head.decode(text.encoding, errors="replace").lstrip("\ufeff").splitlines()
     separator = {"\\t": "\t", "tab": "\t"}.get(text.separator or "", text.separator)
