@@ -11,7 +11,6 @@ from holdfast._machine.work import Progress, ProgressOption
 from holdfast.cli import inputs
 from holdfast.cli import options as opt
 from holdfast.cli.console import Console, InputError, input_errors
-from holdfast.cli.labels import predict_cuts
 from holdfast.cli.options import option
 from holdfast.tables.write import check_outputs
 
@@ -183,42 +182,38 @@ def compare_models(
 
     models = (before, after)
     by_id = before.ids_ is not None and after.ids_ is not None
-    sides = _rows_by_id(*models) if by_id else [_find_rows(model) for model in models]
+    sides = _rows_by_id(*models) if by_id else [_find_distinct(model) for model in models]
     found = {}
-    with Progress(progress, 3 * len(ks), "steps", "comparing") as shown:
+    with Progress(progress, len(ks), "cuts", "comparing") as shown:
         for k in ks:
-            labeled = []
-            for model, side in zip(models, sides, strict=True):
-                labeled.append(side.label(model.hierarchy_, k, shown.part("comparing")))
-                shown.advance()
-            found[k] = _compare(labeled, [m.hierarchy_.names(k) for m in models])
+            hierarchies = [model.hierarchy_ for model in models]
+            labeled = [side.label(h, k) for side, h in zip(sides, hierarchies, strict=True)]
+            found[k] = _compare(labeled, [hierarchy.names(k) for hierarchy in hierarchies])
             shown.advance()
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """Rows as keys with weights: the distinct ones, or the numbers of ids; and those of all rows."""
+    """Rows as keys with weights: the distinct ones, or the numbers of ids."""
 
     keys: "NDArray[np.float64]"
     weight: "NDArray[np.float64]"
-    all_keys: "NDArray[np.float64]"
-    by_id: bool
+    rows: "NDArray[np.int64]"  # for each key, a row of the model that has it
+    key_of: "NDArray[np.int64]"  # for each row of the model, its key
 
-    def label(self, hierarchy: "Hierarchy", k: int, progress: ProgressOption) -> "LabeledRows":
+    def label(self, hierarchy: "Hierarchy", k: int) -> "LabeledRows":
         from holdfast.stability.match import LabeledRows
 
-        centers = self.all_keys[hierarchy.center_indices[:k]]
-        by_value = not self.by_id and predict_cuts(hierarchy, self.keys, (k,), progress)
-        labels = by_value[k] if by_value else hierarchy.cut(k)
-        return LabeledRows(self.keys, self.weight, labels, centers)
+        centers = self.keys[self.key_of[hierarchy.center_indices[:k]]]
+        return LabeledRows(self.keys, self.weight, hierarchy.cut(k)[self.rows], centers)
 
 
-def _find_rows(model: "HierarchicalKMedian") -> _Side:
+def _find_distinct(model: "HierarchicalKMedian") -> _Side:
     """Take distinct rows as keys."""
-    distinct, index = np.unique(model.rows_, axis=0, return_inverse=True)
-    total = np.bincount(index.ravel(), weights=model.row_weights_).astype(np.float64)
-    return _Side(distinct, total, model.rows_, by_id=False)
+    distinct, first, key_of = np.unique(model.rows_, axis=0, return_index=True, return_inverse=True)
+    total = np.bincount(key_of.ravel(), weights=model.row_weights_).astype(np.float64)
+    return _Side(distinct, total, first, key_of.ravel())
 
 
 def _rows_by_id(before: "HierarchicalKMedian", after: "HierarchicalKMedian") -> list[_Side]:
@@ -230,9 +225,12 @@ def _rows_by_id(before: "HierarchicalKMedian", after: "HierarchicalKMedian") -> 
     place = find_ids(after.ids_, before.ids_)
     fresh = place < 0
     place[fresh] = before.ids_.size + np.arange(np.count_nonzero(fresh))
-    numbers = [n[:, None].astype(np.float64) for n in (np.arange(before.ids_.size), place)]
-    weights = (before.row_weights_, after.row_weights_)
-    return [_Side(n, w, n, by_id=True) for n, w in zip(numbers, weights, strict=True)]
+    sides = []
+    for model, numbers in ((before, np.arange(before.ids_.size)), (after, place)):
+        rows = np.arange(numbers.size)
+        keys = numbers[:, None].astype(np.float64)
+        sides.append(_Side(keys, model.row_weights_, rows, rows))
+    return sides
 
 
 def _compare(labeled: "list[LabeledRows]", names: "list[NDArray[np.int64]]") -> "CutDifference":

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from holdfast.lineage.release import Release
 from holdfast.lineage.show import choose_level, describe_release, lay_out, list_events
 from holdfast.report.page import Report, list_numbers, round_number
+from holdfast.report.segments import MAX_COLUMNS, MIN_DESCRIBED
 
 if TYPE_CHECKING:
     from holdfast.lineage import Lineage
@@ -19,14 +20,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Version of the dictionary's layout."""
 
-MAX_COLUMNS = 12
-"""Columns shown: those that differ most between clusters."""
-
 MAX_MOVES = 200
 """Rows listed that moved in the latest release: those with the largest gain."""
-
-MIN_DESCRIBED = 5
-"""Without rows, the means of smaller clusters are left out."""
 
 MAX_ROWS = 20
 """Rows to look at, in each list."""

@@ -107,15 +107,11 @@ class Distinct:
 
 
 def core_deviation(
-    column: Distinct,
-    tail: float = TAIL,
-    weight: float = TAIL_WEIGHT,
-    floor: bool = True,
-    far: float = FAR,
+    column: Distinct, weight: float = TAIL_WEIGHT, floor: bool = True, far: float = FAR
 ) -> float:
     """Deviation of a column in which its tails count less.
 
-    The fraction `tail` of the rows with the smallest values, and as many with the largest, count
+    The fraction `TAIL` of the rows with the smallest values, and as many with the largest, count
     `weight` each instead of 1. Values in the tails that are more than `far` times as far from the
     median as any value outside of them count as if they were that far. So no single row carries the
     scale, yet it changes continuously with every value and every row, and is 0 only for a constant
@@ -136,27 +132,27 @@ def core_deviation(
         return 0.0
     center = median(column)
     others = values != center
-    reach = _reach(values, counts, center, tail)
-    reach = reach or _reach(values[others], counts[others], center, tail)
+    reach = _reach(values, counts, center)
+    reach = reach or _reach(values[others], counts[others], center)
     if reach > 0.0:
         values = np.clip(values, center - far * reach, center + far * reach)
     # In units of a power of two, so that squares neither overflow nor vanish.
     exponent = int(np.frexp(np.abs(values).max())[1]) - 1
     scaled, center = np.ldexp(values, -exponent), math.ldexp(center, -exponent)
-    found = _root_mean_square(scaled, counts, tail, weight)
+    found = _root_mean_square(scaled, counts, weight)
     rare = int(counts[others].sum()) / int(counts.sum())
     if floor and rare < NEARLY_CONSTANT:
-        size = _root_mean_square(scaled[others], counts[others], tail, weight, center)
+        size = _root_mean_square(scaled[others], counts[others], weight, center)
         often = (1.0 - rare) * (1.0 - rare)
         often *= often
         found = max(found, often * often * size / MISMATCH)
     return max(float(np.ldexp(found, exponent)), _SMALLEST)
 
 
-def _reach(values: Values, counts: Counts, center: float, tail: float) -> float:
+def _reach(values: Values, counts: Counts, center: float) -> float:
     """Find how far values lie from the center outside of the tails, which have at least one row each."""
     total, above = int(counts.sum()), np.cumsum(counts)
-    spared = max(1, math.ceil(tail * total))
+    spared = max(1, math.ceil(TAIL * total))
     if total <= 2 * spared:
         return 0.0
     low, high = np.searchsorted(above, [spared, total - 1 - spared], side="right")
@@ -164,12 +160,12 @@ def _reach(values: Values, counts: Counts, center: float, tail: float) -> float:
 
 
 def _root_mean_square(
-    values: Values, counts: Counts, tail: float, weight: float, center: float | None = None
+    values: Values, counts: Counts, weight: float, center: float | None = None
 ) -> float:
     """Root mean square difference from the center, by default the mean; tails count `weight`."""
     total, above = int(counts.sum()), np.cumsum(counts)
-    # The mass of each value outside the tails: [above - count, above] cut to [tail, 1 - tail].
-    low, high = tail * total, (1.0 - tail) * total
+    # The mass of each value outside the tails: [above - count, above] cut to [TAIL, 1 - TAIL].
+    low, high = TAIL * total, (1.0 - TAIL) * total
     inside = np.clip(above, low, high) - np.clip(above - counts, low, high)
     mass = inside + weight * (counts - inside)
     everything = _sum(mass)
