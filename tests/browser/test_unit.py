@@ -13,7 +13,7 @@ UNIT = Path(__file__).parent / "unit"
 
 
 def test_scripts(browser, tmp_path):
-    names = [name for name in report_page._SCRIPTS if name != "page"]
+    names = [name for name in report_page._SCRIPTS["report"] if name != "page"]
     templates = [report_page._read(f"{name}.js") for name in names]
     tests = sorted(UNIT.glob("test_*.js"))
     parts = [*templates, *(p.read_text(encoding="utf-8") for p in (UNIT / "runner.js", *tests))]

@@ -5,12 +5,10 @@ import hashlib
 import json
 import os
 import re
-import sys
 import tempfile
 import webbrowser
 from html.parser import HTMLParser
 from importlib.resources import files
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -126,17 +124,6 @@ def test_show_opens_a_file_that_only_its_owner_can_read(report, monkeypatch, tmp
     assert opened == [path.as_uri()]
     assert path.read_text(encoding="utf-8") == report.to_html()
     assert path.stat().st_mode & 0o077 == 0 or os.name == "nt"
-
-
-def test_show_displays_in_a_notebook(report, monkeypatch):
-    shown = []
-    display = SimpleNamespace(HTML=lambda text: text, display=shown.append)
-    shell = SimpleNamespace(kernel=object())
-    ipython = SimpleNamespace(get_ipython=lambda: shell, display=display)
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
-    monkeypatch.setitem(sys.modules, "IPython.display", display)
-    report.show()
-    assert shown == [report._repr_html_()]
 
 
 def test_repr_is_one_line(report):

@@ -11,12 +11,10 @@ import html
 import json
 import math
 import os
-import sys
 import tempfile
 import webbrowser
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -27,15 +25,16 @@ from numpy.typing import ArrayLike
 
 from holdfast._machine.files import write_whole
 
-_SCRIPTS = (
-    "elements", "marks", "hierarchy", "names", "axes", "charts", "dots", "scatter", "segments",
-    "stability", "choosing", "page",
-)  # fmt: skip
-_LINEAGE_SCRIPTS = (
-    "elements", "marks", "names", "axes", "charts", "segments", "alluvial", "lineage",
-)  # fmt: skip
-
-_PARTS = ("<!-- parts -->", "<!-- end of parts -->")
+_SCRIPTS = {
+    "report": (
+        "elements", "marks", "hierarchy", "names", "axes", "charts", "dots", "scatter", "segments",
+        "stability", "choosing", "page",
+    ),
+    "lineage": (
+        "elements", "marks", "names", "axes", "charts", "segments", "alluvial", "lineage",
+    ),
+}  # fmt: skip
+"""Scripts of each kind of page; the last one starts it."""
 
 _FRAME_HEIGHT = 720  # pixels, in a notebook
 
@@ -89,15 +88,11 @@ class Report:
         return page
 
     def show(self) -> None:
-        """Display the page: in the notebook if there is one, otherwise in a web browser.
+        """Open the page in a web browser; a notebook shows a report by itself.
 
-        Outside a notebook the page is written to a temporary file, which only its owner can read
-        and which is not deleted.
+        The page is written to a temporary file, which only its owner can read and which is not
+        deleted.
         """
-        if _in_notebook():
-            notebook = import_module("IPython.display")
-            notebook.display(notebook.HTML(self._repr_html_()))
-            return
         handle, name = tempfile.mkstemp(prefix="holdfast-", suffix=".html")
         with os.fdopen(handle, "wb") as file:
             file.write(self.to_html().encode("utf-8"))
@@ -116,25 +111,19 @@ class Report:
         return f"Report({self.content['title']!r}: {self.verdict})"
 
 
-def _in_notebook() -> bool:
-    """Whether IPython runs in a front end that displays HTML."""
-    ipython = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
-    return getattr(shell, "kernel", None) is not None
-
-
 def render_page(content: dict[str, Any]) -> str:
     """Fill the template with what docs/report.md describes: a complete HTML document."""
-    about_lineage = content.get("kind") == "lineage"
-    style, script = _read("page.css"), _join_scripts(about_lineage)
+    kind = content["kind"]
+    style, script = _read("page.css"), _join_scripts(kind)
     policy = (
         f"default-src 'none'; script-src '{_hash_source(script)}'; "
         f"style-src '{_hash_source(style)}'; base-uri 'none'; form-action 'none'"
     )
     title, data = html.escape(content["title"]), embed_json(content)
-    return Template(_read_page(about_lineage)).substitute(
-        title=title, policy=policy, style=style, script=script, data=data
-    )
+    return Template(_read("page.html")).substitute(
+        title=title, policy=policy, style=style, script=script, data=data,
+        parts=_read(f"{kind}.html"),
+    )  # fmt: skip
 
 
 def embed_json(content: Any) -> str:
@@ -169,19 +158,9 @@ def format_fraction(fraction: float) -> str:
 
 
 @cache
-def _join_scripts(about_lineage: bool = False) -> str:
-    names = _LINEAGE_SCRIPTS if about_lineage else _SCRIPTS
-    parts = "\n".join(_read(f"{name}.js") for name in names)
+def _join_scripts(kind: str) -> str:
+    parts = "\n".join(_read(f"{name}.js") for name in _SCRIPTS[kind])
     return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
-
-
-def _read_page(about_lineage: bool) -> str:
-    """Read the frame of all pages, with the parts of one kind of page."""
-    page = _read("page.html")
-    if not about_lineage:
-        return page
-    before, _, rest = page.partition(_PARTS[0])
-    return before + _read("lineage.html") + rest.partition(_PARTS[1])[2]
 
 
 @cache

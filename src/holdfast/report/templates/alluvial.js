@@ -48,9 +48,7 @@ function drawBands(picture, x, y, labels) {
       svg("path", {
         class: `flow ${colorClass(band[1])} ${bandKind(band)}`,
         d: bandPath(band, x, y),
-        onpointermove: (event) =>
-          tooltip.show(describeBand(band, labels), event.clientX, event.clientY),
-        onpointerleave: tooltip.hide,
+        ...withTip(() => describeBand(band, labels)),
       }),
     );
 }
@@ -70,9 +68,7 @@ function drawBars(picture, x, y, labels, totals) {
       "g",
       {
         class: `segment-bar ${colorClass(name)}`,
-        onpointermove: (at) =>
-          tooltip.show(describeBar(bar, labels, totals[release]), at.clientX, at.clientY),
-        onpointerleave: tooltip.hide,
+        ...withTip(() => describeBar(bar, labels, totals[release])),
       },
       svg("rect", { class: "fill", ...box }),
       hatch ? svg("rect", { fill: `url(#hatch${hatch})`, ...box }) : null,
@@ -172,11 +168,8 @@ function drawAlluvial(picture, labels, totals, available) {
 function followKeys(root, count, show) {
   let current = -1;
   root.addEventListener("blur", tooltip.hide);
-  root.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    current = Math.max(0, Math.min(count - 1, current < 0 ? count - 1 : current + step));
+  stepWithKeys(root, (by) => {
+    current = current < 0 ? count - 1 : Math.max(0, Math.min(count - 1, current + by));
     show(current);
   });
 }

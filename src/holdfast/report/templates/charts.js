@@ -174,11 +174,8 @@ function addCursor(root, xs, position, size, describe) {
   root.addEventListener("blur", hide);
   root.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hide();
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    show(current < 0 ? 0 : current + step);
   });
+  stepWithKeys(root, (by) => show(current < 0 ? 0 : current + by));
 }
 
 function lineTable(spec) {

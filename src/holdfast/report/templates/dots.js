@@ -78,8 +78,6 @@ function drawDots(spec, width) {
 }
 
 function drawDot(dot) {
-  const showTooltip = (event) =>
-    tooltip.show([html("b", {}, dot.name), pairTable(dot.lines)], event.clientX, event.clientY);
   const { x, y, top, bottom } = dot;
   return svg(
     "g",
@@ -89,8 +87,7 @@ function drawDot(dot) {
       class: "dot",
       transform: `translate(${x} ${y})`,
       d: shapePath(dot.shape || 0, dot.strong ? 7 : 5.5),
-      onpointermove: showTooltip,
-      onpointerleave: tooltip.hide,
+      ...withTip(() => [html("b", {}, dot.name), pairTable(dot.lines)]),
     }),
   );
 }

@@ -162,6 +162,22 @@ const tooltip = {
   },
 };
 
+// Attributes of an element that shows lines beside the pointer.
+const withTip = (describe) => ({
+  onpointermove: (event) => tooltip.show(describe(), event.clientX, event.clientY),
+  onpointerleave: tooltip.hide,
+});
+
+// Calls `step` with 1 or -1 for the right and left arrow keys.
+function stepWithKeys(root, step) {
+  root.addEventListener("keydown", (event) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    step(by);
+  });
+}
+
 function pairTable(pairs) {
   const rows = pairs.map(([name, value]) =>
     html("tr", {}, html("td", {}, name), html("td", {}, value)),

@@ -143,23 +143,17 @@ function makeIcicle(report, state) {
   function drawBlock(node, position, step) {
     const box = boxOf(node, position, step);
     const shape = shapeNumber(node.cluster);
-    const describe = (event) =>
-      tooltip.show(
-        [html("b", {}, `Segment ${node.cluster}`), html("span", {}, describeNode(node))],
-        event.clientX,
-        event.clientY,
-      );
+    const name = `Segment ${node.cluster}`;
     return svg(
       "g",
       {
         tabindex: -1,
         role: "button",
-        "aria-label": `Segment ${node.cluster}: ${describeNode(node)}`,
+        "aria-label": `${name}: ${describeNode(node)}`,
         onclick: () => state.toggle(node),
         onkeydown: (event) => handleKey(event, node),
         onfocus: () => makeTabStop(node),
-        onpointermove: describe,
-        onpointerleave: tooltip.hide,
+        ...withTip(() => [html("b", {}, name), html("span", {}, describeNode(node))]),
       },
       svg("rect", { class: "fill", ...box }),
       shape ? svg("rect", { class: "hatch", ...box, fill: `url(#hatch${shape})` }) : null,

@@ -218,10 +218,9 @@ function makeScatter(report, state) {
     root.addEventListener("blur", hide);
     root.addEventListener("keydown", (event) => {
       if (event.key === "Escape") hide();
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      view.current = Math.max(0, Math.min(view.order.length - 1, view.current + step));
+    });
+    stepWithKeys(root, (by) => {
+      view.current = Math.max(0, Math.min(view.order.length - 1, view.current + by));
       showPoint(view.order[view.current]);
     });
   }
