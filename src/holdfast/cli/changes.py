@@ -61,13 +61,8 @@ def update(
     check_outputs({"--to": (to, ())}, force=force, inputs=sources)
     with inputs.hold_model(model, console, replaced=to is None) as check:
         before = inputs.load_model(model, rows_for="updated")
-        exact = (inputs.table_of(before).id_name,)  # ids are text as written, as in the fit
         added, removed = (
-            None
-            if path is None
-            else inputs.prepare_as(
-                inputs.read_file(path, read, console, exact=exact), before, console
-            )
+            None if path is None else inputs.read_as(path, read, before, console)
             for path in (add, remove)
         )
         after = _apply(before, added, removed, console)

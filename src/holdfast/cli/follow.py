@@ -210,10 +210,9 @@ def _read(
     weights: str | None,
     console: Console,
 ) -> "Dataset":
-    known = inputs.table_of(model).id_name
-    table = inputs.read_file(data, read, console, exact=(id, known))
-    dataset = inputs.prepare_as(table, model, console, id=id, weights=weights)
+    dataset = inputs.read_as(data, read, model, console, id, weights=weights)
     if dataset.id_name is None and model.ids_ is not None:
+        known = inputs.table_of(model).id_name
         raise InputError(
             f"the model has ids{f' of column {known}' if known else ''}, but {data} has no such "
             "column; name the column that identifies rows with --id."

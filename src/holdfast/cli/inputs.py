@@ -104,14 +104,16 @@ def choose_id(id: str | None, source: "TableRecord", table: "DataTable") -> str 
     return source.id_name if id is None and known else id
 
 
-def prepare_as(
-    table: "DataTable", model: "HierarchicalKMedian", console: Console, id: str | None = None,
-    weights: str | None = None,
+def read_as(
+    path: str, read: ReadOptions, model: "HierarchicalKMedian", console: Console,
+    id: str | None = None, *, weights: str | None = None, keep_written: bool = False,
 ) -> "Dataset":  # fmt: skip
-    """Prepare the rows of a table as those of the model."""
+    """Read a table and prepare its rows as those of the model."""
     from holdfast.tables.dataset import prepare_like
 
     source = table_of(model)
+    exact = (id, source.id_name)  # ids are text as written, as in the fit
+    table = read_file(path, read, console, exact=exact, keep_written=keep_written)
     id = choose_id(id, source, table)
     return prepare_like(
         table, source.preparation, id_name=id, weights=weights, notify=console.notice
@@ -132,13 +134,13 @@ def read_dataset(
     """Read a table and prepare its rows for a method, as the options say, or as for a model."""
     from holdfast.tables.dataset import prepare_table
 
-    choice, missing = column.choice(weights), column.missing  # checked before the file is read
-    known = None if like is None else table_of(like).id_name
-    exact = (column.id, known)  # ids are text, as written
-    table = read_file(path, read, console, exact=exact, keep_written=keep_written)
     if like is not None:
-        dataset = prepare_as(table, like, console, id=column.id, weights=weights)
+        dataset = read_as(
+            path, read, like, console, column.id, weights=weights, keep_written=keep_written
+        )
     else:
+        choice, missing = column.choice(weights), column.missing  # checked before the file is read
+        table = read_file(path, read, console, exact=(column.id,), keep_written=keep_written)
         dataset = prepare_table(
             table, choice, scale=column.scale(method), missing=missing, notify=console.notice
         )

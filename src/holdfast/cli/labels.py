@@ -99,8 +99,7 @@ def predict(
         record = parts.write_labels(fitted.hierarchy_, ks, output.out, console)
         show_parts(record, {"out": output.out}, console)
         return
-    table = inputs.read_file(data, read, console, exact=(id, source.id_name), keep_written=append)
-    dataset = inputs.prepare_as(table, fitted, console, id=id)
+    dataset = inputs.read_as(data, read, fitted, console, id, keep_written=append)
     with console.progress(f"labeling {dataset.rows.shape[0]:,} rows") as progress:
         labels = predict_cuts(fitted.hierarchy_, dataset.rows, ks, progress)
     _keep_fitted(fitted, dataset, labels)
