@@ -34,8 +34,7 @@ number = 3
 class Space:
     towns = staticmethod(lambda X, k, seed: beside.codes(X["town"]))
 
-def density():
-    return HDBSCAN(min_cluster_size=5, copy=True)
+density = HDBSCAN(min_cluster_size=5, copy=True)
 
 def by_town(X, k, seed):
     assert list(X.columns) == ["town", "height"], list(X.columns)

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 _MOST_QUADRATIC = 30_000  # rows: 3.6 GB of distances
 _EXPECTED = (
-    "expected a clusterer of scikit-learn, a Pipeline, a class or a function without parameters that "
-    "returns one of these, or a function (X, k, seed) -> labels"
+    "expected a clusterer of scikit-learn, a Pipeline, the class of one, or a function (X, k, seed) -> "
+    "labels"
 )
 
 
@@ -130,14 +131,13 @@ def load_clusterer(text: str, console: Console) -> tuple[str, Any]:
     console.notice(f"--clusterer executes the code of {place}.")
     with _user_code(f"--clusterer: {place} cannot be imported"):
         module = _run_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
-    found: Any = module
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise InputError(
-                f"--clusterer: {place} has no {name!r}. Check the name after the colon."
-            )
-        found = getattr(found, part)
-    if _is_factory(found):
+    try:
+        found = attrgetter(name)(module)
+    except AttributeError:
+        raise InputError(
+            f"--clusterer: {place} has no {name!r}. Check the name after the colon."
+        ) from None
+    if isinstance(found, type):
         with _user_code(f"--clusterer: {name}() of {place} cannot be called"):
             found = found()
     return name, _check_clusterer(found, text)
@@ -161,19 +161,6 @@ def _run_file(path: Path) -> ModuleType:
         ):  # worker processes cannot find it by its name
             importlib.import_module(pickler).register_pickle_by_value(module)
     return module
-
-
-def _is_factory(found: Any) -> bool:
-    """Whether `found` is a class, or a function that needs no arguments."""
-    if isinstance(found, type):
-        return True
-    if not callable(found) or hasattr(found, "fit"):
-        return False
-    try:
-        inspect.signature(found).bind()
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _check_clusterer(found: Any, text: str) -> Any:
