@@ -383,7 +383,7 @@ def test_last_stable_k_is_where_movement_starts_to_rise():
     assert choosing._find_last_stable(suggestion_of(0, 0.08, 0.1)) is None  # says little
     assert choosing._find_last_stable(suggestion_of(0.05, 0, 0.3)) is None
     assert choosing._find_last_stable(suggestion_of(0, 0, 0.02, error=0.02)) is None
-    text = choosing.explain_k(suggestion_of(0, 0, 0.08), 3, 3, [None, 0.4, 0.6, 0.5])
+    _, text = choosing._explain_k(suggestion_of(0, 0, 0.08), None, 3, 3, [None, 0.4, 0.6, 0.5])
     assert text == (
         "Up to k = 3, at most 1.0% of the remaining rows change cluster; at k = 4, 8.0% do. "
         "Separation is best at k = 3 (mean silhouette 0.60)."
@@ -395,9 +395,8 @@ def test_k_stands_out_only_where_no_other_k_moves_less():
     dip = suggestion_of(0.02, 0.09, 0.09, 0.13, 0.11, 0.2)
     dip.best, dip.clear = (2, 6), (True, True)
     assert choosing._pick(dip) is None
-    assert "No k moves clearly less than the others. The smallest" in (
-        choosing.explain_k(dip, None, None, [])
-    )
+    _, text = choosing._explain_k(dip, None, None, None, [])
+    assert "No k moves clearly less than the others. The smallest" in text
     dip.mean[4] = 0.08
     assert choosing._pick(dip) == 6
 
@@ -410,10 +409,13 @@ def test_the_last_k_is_not_called_best_separated():
 
 
 def test_k_is_named_by_the_clearest_evidence():
-    assert choosing._name_k(5, 4, 3) == "k = 5 stands out"
-    assert choosing._name_k(None, 4, 3) == "Stable up to k = 4"
-    assert choosing._name_k(None, None, 3) == "k = 3 is best separated"
-    assert choosing._name_k(None, None, None) == "No k stands out"
+    def name(*found):
+        return choosing._explain_k(suggestion_of(*[0.1] * 6), *found, [None, 0.5, 0.6])[0]
+
+    assert name(5, 4, 3) == "k = 5 stands out"
+    assert name(None, 4, 3) == "Stable up to k = 4"
+    assert name(None, None, 3) == "k = 3 is best separated"
+    assert name(None, None, None) == "No k stands out"
 
 
 def test_separation_is_the_silhouette(rows, report):

@@ -28,21 +28,20 @@ def choose_k(inputs: Inputs, own: SensitivityResult, segments: dict[str, Any]) -
     chosen = {name: getattr(own, name)[main : main + 1] for name in names}
     suggestion = suggest_from(replace(own, **chosen, rand=None, jaccard=None))
     picked, stable_to = _pick(suggestion), _find_last_stable(suggestion)
-    separated = _find_separated(segments)
+    separated, separation = _find_separated(segments), segments["separation"]
+    headline, reason = _explain_k(suggestion, picked, stable_to, separated, separation)
     interval = np.minimum(suggestion.result.interval()[0], 1.0)  # no more than all rows
     return {
         "k": list(suggestion.n_clusters),
         "mean": list_numbers(suggestion.mean, 4),
         "low": list_numbers(interval[:, 0], 4),
         "high": list_numbers(interval[:, 1], 4),
-        "best": list(suggestion.best),
-        "clear": list(suggestion.clear),
         "chosen": inputs.k,
         "suggested": picked,
         "stable_to": stable_to,
         "most_separated": separated,
-        "headline": _name_k(picked, stable_to, separated),
-        "reason": explain_k(suggestion, stable_to, separated, segments["separation"]),
+        "headline": headline,
+        "reason": reason,
     }
 
 
@@ -66,14 +65,6 @@ def _find_last_stable(suggestion: Suggestion) -> int | None:
     return None
 
 
-def _name_k(picked: int | None, stable_to: int | None, separated: int | None) -> str:
-    if picked is not None:
-        return f"k = {picked} stands out"
-    if stable_to is not None:
-        return f"Stable up to k = {stable_to}"
-    return "No k stands out" if separated is None else f"k = {separated} is best separated"
-
-
 def _pick(suggestion: Suggestion) -> int | None:
     """Return the most stable k that is clearly better than its neighbors, never the smallest.
 
@@ -87,41 +78,40 @@ def _pick(suggestion: Suggestion) -> int | None:
     return inner[0] if moved <= suggestion.mean[1:].min() + _HARDLY_MOVED else None
 
 
-def explain_k(
-    suggestion: Suggestion, stable_to: int | None, separated: int | None, separation: list[Any]
-) -> str:
-    """Explain what the measurements say about k."""
-    text = _explain_movement(suggestion, stable_to)
-    if separated is None:
-        return text
-    silhouette = f"mean silhouette {separation[separated - 1]:.2f}"
-    return f"{text} Separation is best at k = {separated} ({silhouette})."
-
-
-def _explain_movement(suggestion: Suggestion, stable_to: int | None) -> str:
-    picked, ks, mean = _pick(suggestion), suggestion.n_clusters, suggestion.mean
-    if picked is None and stable_to is not None:
+def _explain_k(
+    suggestion: Suggestion, picked: int | None, stable_to: int | None, separated: int | None,
+    separation: list[Any],
+) -> tuple[str, str]:  # fmt: skip
+    """Say in a few words, and in sentences, what the measurements say about k."""
+    ks, mean = suggestion.n_clusters, suggestion.mean
+    if picked is not None:
+        index = ks.index(picked)
+        sides = "both neighbors" if index < len(ks) - 1 else "its neighbor"
+        headline = f"k = {picked} stands out"
+        reason = (
+            f"At k = {picked}, {format_fraction(float(mean[index]))} of the remaining rows change "
+            f"cluster: less than at {sides}, by more than two standard errors."
+        )
+    elif stable_to is not None:
         index = ks.index(stable_to) + 1
-        return (
+        headline = f"Stable up to k = {stable_to}"
+        reason = (
             f"Up to k = {stable_to}, at most {format_fraction(_HARDLY_MOVED)} of the remaining rows "
             f"change cluster; at k = {ks[index]}, {format_fraction(float(mean[index]))} do."
         )
-    if picked is None:
-        text = "No k moves clearly less than the others."
+    else:
+        headline = "No k stands out" if separated is None else f"k = {separated} is best separated"
+        reason = "No k moves clearly less than the others. "
         if mean[0] <= mean.min():
-            text += (
-                f" The smallest one, k = {ks[0]}, moves least, but most data are stable in few "
-                "clusters."
+            reason += (
+                f"The smallest one, k = {ks[0]}, moves least, but most data are stable in few "
+                "clusters. "
             )
-        advice = "Choose k for your purpose, and check how well each cluster is found again."
-        return f"{text} {advice}"
-    index = ks.index(picked)
-    fraction = format_fraction(float(mean[index]))
-    sides = "both neighbors" if index < len(ks) - 1 else "its neighbor"
-    return (
-        f"At k = {picked}, {fraction} of the remaining rows change cluster: less than at {sides}, by "
-        f"more than two standard errors."
-    )
+        reason += "Choose k for your purpose, and check how well each cluster is found again."
+    if separated is not None:
+        silhouette = f"mean silhouette {separation[separated - 1]:.2f}"
+        reason += f" Separation is best at k = {separated} ({silhouette})."
+    return headline, reason
 
 
 def count_epsilon_fits(inputs: Inputs) -> int:
