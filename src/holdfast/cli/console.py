@@ -192,7 +192,8 @@ class _Bar:
         """Remove the bar from the terminal."""
         self._start.cancel()
         self._start.join()
-        self._bar.stop()
+        if self._bar.live.is_started:  # otherwise a simple terminal would show an empty line
+            self._bar.stop()
 
 
 def printable(text: str) -> str:
