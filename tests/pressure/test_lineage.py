@@ -56,7 +56,7 @@ def test_processes_that_append_at_the_same_time_take_turns(tmp_path):
     assert Lineage(folder)[-1].n_rows == 10
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_year_of_weekly_releases_survives_kills_with_flat_memory(tmp_path):
     """52 releases: killed, and continued from the latest; the same bytes as in one go."""
     whole, broken = tmp_path / "whole", tmp_path / "broken"
@@ -64,7 +64,7 @@ def test_a_year_of_weekly_releases_survives_kills_with_flat_memory(tmp_path):
     done = subprocess.run([*command, str(whole)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     early, late = map(int, done.stdout.split())
-    assert late < early + 5_000_000, "the releases between take 9 MB"
+    assert late < early + 3_000_000, "the models between take 14 MB, their releases 24 MB"
     process = subprocess.Popen(
         [*command, str(broken)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
