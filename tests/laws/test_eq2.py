@@ -192,7 +192,7 @@ def test_same_seed_value_is_that_of_refits(name: str):
             trials="all",
             repeats=20,
             n_jobs=1,
-            refit=refit,
+            keep_labels=refit,
             measure="symmetric_difference",
         )
         for refit in (False, True)

@@ -103,7 +103,7 @@ def test_what_is_measured_are_refits(family: str):
                 trials="all",
                 repeats=1,
                 n_jobs=1,
-                refit=refit,
+                keep_labels=refit,
                 measure="symmetric_difference",
             )
             for refit in (False, True)

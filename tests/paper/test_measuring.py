@@ -52,7 +52,7 @@ def test_all_deletions_equal_refits():
     (two, four) = _tidy_sensitivity([Stored(cell, compute_cell(cell, SOURCE), 0.0)])
     whole = average_sensitivity(
         HierarchicalKMedian(1, method="tree", epsilon=1.0), X, n_clusters=[2, 4], trials="all", repeats=3,
-        random_state=5, n_jobs=1, refit=True, measure="symmetric_difference")  # fmt: skip
+        random_state=5, n_jobs=1, keep_labels=True, measure="symmetric_difference")  # fmt: skip
     assert_allclose([two["sensitivity"], four["sensitivity"]], whole.mean[0])
     assert_allclose([two["standard_error"], four["standard_error"]], whole.standard_error[0])
 

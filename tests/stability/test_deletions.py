@@ -104,6 +104,6 @@ def test_average_sensitivity_uses_it_and_agrees_with_refits(model: HierarchicalK
     X = np.random.default_rng(1).normal(size=(60, 2))
     asked = {"n_clusters": [2, 5], "delete": [1], "trials": "all", "repeats": 3, "n_jobs": 1}
     exact = average_sensitivity(model, X, **asked)
-    refitted = average_sensitivity(model, X, refit=True, **asked)
+    refitted = average_sensitivity(model, X, keep_labels=True, **asked)
     np.testing.assert_array_equal(exact.values, refitted.values)
     np.testing.assert_array_equal(exact.mean, refitted.mean)

@@ -57,7 +57,7 @@ def test_deletions_from_the_tree_equal_refits(epsilon):
     model = HierarchicalKMedian(method="tree", epsilon=epsilon)
     arguments = {"n_clusters": [2, 3, 8], "trials": "all", "repeats": 3, "n_jobs": 1}
     fast = average_sensitivity(model, ROWS, **arguments)
-    slow = average_sensitivity(model, ROWS, refit=True, **arguments)
+    slow = average_sensitivity(model, ROWS, keep_labels=True, **arguments)
     np.testing.assert_array_equal(fast.matched, slow.matched)
     np.testing.assert_array_equal(fast.values, slow.values)
     assert fast.seeds == slow.seeds

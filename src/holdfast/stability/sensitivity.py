@@ -42,7 +42,6 @@ def average_sensitivity(
     random_state: Any = 0,
     progress: ProgressOption = False,
     checkpoint: str | os.PathLike[str] | None = None,
-    refit: bool = False,
     pairwise: bool | None = None,
     by_stage: bool = False,
     keep_labels: bool = False,
@@ -100,10 +99,6 @@ def average_sensitivity(
         A folder for finished trials. The same call continues where it was interrupted, also with
         more `trials` or another `measure`. Needs an integer `random_state`. Not used if no fits
         are needed.
-    refit : bool, default=False
-        Whether to fit again after each deletion even if `HierarchicalKMedian` can do without
-        (``method="tree"``, ``trials="all"``). The values are the same; the adjusted Rand and Jaccard
-        indices are only computed with refits.
     pairwise : bool, default=None
         Whether `X` is a matrix of distances, whose rows and columns are removed together. None asks
         the clusterer (``metric="precomputed"``).
@@ -111,7 +106,9 @@ def average_sensitivity(
         Whether to measure a pipeline once more for each of its steps, with all steps before it
         held: fitted once to all rows, and not again after a change. See `SensitivityResult.stages`.
     keep_labels : bool, default=False
-        Whether to keep the labels of all fits, for `SensitivityResult.consensus`.
+        Whether to keep the labels of all fits, for `SensitivityResult.consensus`. Also fits again
+        after each deletion where `HierarchicalKMedian` can do without (``method="tree"``,
+        ``trials="all"``): the adjusted Rand and Jaccard indices need that, the other values do not.
 
     Returns
     -------
@@ -158,7 +155,7 @@ def average_sensitivity(
             'keep_labels needs coupling="same_seed" and changes that hold no rows back, or all of '
             "which hold back the same fraction."
         )
-    if not refit and not keep_labels and _has_exact_deletions(plan):
+    if not keep_labels and _has_exact_deletions(plan):
         return _exact_deletions(plan, measure, progress)
     result = measure_plan(
         plan, measure, n_processes, progress, checkpoint, keep_labels=keep_labels
