@@ -99,9 +99,9 @@ def test_the_limit_is_found_on_monotone_curves(target, exact, monkeypatch):
     monkeypatch.setattr(selection, "average_sensitivity", Curve)
 
     def cost(model, X, **_):
-        return np.array([1.0 + np.log1p(model.epsilon)])
+        return np.array([[1.0 + np.log1p(model.epsilon)]])
 
-    monkeypatch.setattr(selection, "mean_cost", cost)
+    monkeypatch.setattr(selection, "cost_by_seed", cost)
     search = tune_epsilon(HierarchicalKMedian(method="tree"), ROWS, 2, **target)
     nearer = exact / search.epsilon if "max_cost_ratio" in target else search.epsilon / exact
     # On the right side, and after four halvings within a factor of 3^(1/16).

@@ -64,7 +64,7 @@ def measure_method(
     name: str, found: Measured, asked: "AuditOptions", how: MeasureOptions, progress: ProgressOption
 ) -> list[dict[str, Any]]:
     """Measure one method: a record for each number of removed rows and of clusters."""
-    from holdfast.stability import mean_cost
+    from holdfast.stability import cost_by_seed
 
     method = METHODS[name]
     clusterer: Any = ((asked.by_distance and method.by_distance) or method.build)()
@@ -77,7 +77,9 @@ def measure_method(
         result, *held = (
             _measure_movement(way, *ways[way], asked.ks, asked, how, progress) for way in ways
         )
-    costs = mean_cost(clusterer, found.rows, n_clusters=asked.ks, seeds=result.seeds)
+    costs = cost_by_seed(clusterer, found.rows, n_clusters=asked.ks, seeds=result.seeds).mean(
+        axis=0
+    )
     records = _describe_results(name, result)
     for number, record in enumerate(records):
         c, j = divmod(number, len(result.n_clusters))

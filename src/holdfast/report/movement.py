@@ -11,7 +11,7 @@ from holdfast.hierarchy import Hierarchy
 from holdfast.report.inputs import ComparedMethod, Inputs
 from holdfast.report.page import list_numbers, round_number
 from holdfast.report.segments import Shown
-from holdfast.stability import SensitivityResult, average_sensitivity, mean_cost, row_influence
+from holdfast.stability import SensitivityResult, average_sensitivity, cost_by_seed, row_influence
 from holdfast.stability.measures import mean_error
 from holdfast.stability.plan import repeat_seeds
 from holdfast.stability.run import limit_threads
@@ -119,7 +119,7 @@ def _describe_method(
     deletions = _list_interval(result, np.s_[:, result.n_clusters.index(inputs.k)])
     against_k = _list_interval(along_k, main if along_k is result else 0)
     seeds = repeat_seeds(inputs.seed, _count_seeds(inputs, method))
-    costs = mean_cost(method.clusterer, rows, n_clusters=ks, seeds=seeds)
+    costs = cost_by_seed(method.clusterer, rows, n_clusters=ks, seeds=seeds).mean(axis=0)
     with limit_threads():
         labels = np.asarray(method.clusterer.fit(rows, inputs.seed).cut(inputs.k))
     largest = np.unique(labels, return_counts=True)[1].max() / labels.size

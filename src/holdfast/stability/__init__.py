@@ -20,7 +20,7 @@ from holdfast.stability.measures import MEASURES, clustering_distance
 from holdfast.stability.plan import Add, Bootstrap, Delete, Jitter, Perturbation, Replace
 from holdfast.stability.result import SensitivityResult
 from holdfast.stability.selection import EpsilonSearch, Suggestion, suggest_k, tune_epsilon
-from holdfast.stability.sensitivity import average_sensitivity, cost_by_seed, mean_cost
+from holdfast.stability.sensitivity import average_sensitivity, cost_by_seed
 from holdfast.stability.trials import Failure
 
 __all__ = [
@@ -42,7 +42,6 @@ __all__ = [
     "clustering_distance",
     "cost_by_seed",
     "match_labels",
-    "mean_cost",
     "membership",
     "row_influence",
     "suggest_k",

@@ -21,7 +21,7 @@ from holdfast.parameters import check_integer
 from holdfast.stability.measures import check_measure, mean_error
 from holdfast.stability.plan import repeat_seeds
 from holdfast.stability.result import AXIS_TITLES, SensitivityResult, format_value, html_table
-from holdfast.stability.sensitivity import average_sensitivity, mean_cost
+from holdfast.stability.sensitivity import average_sensitivity, cost_by_seed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -333,7 +333,8 @@ def tune_epsilon(
         trials = "all" if clusterer.method == "tree" and delete == 1 else 100
 
     def cost_of(model: HierarchicalKMedian) -> float:
-        return float(mean_cost(model, rows, n_clusters=n_clusters, seeds=seeds)[0])
+        costs = cost_by_seed(model, rows, n_clusters=n_clusters, seeds=seeds)
+        return float(costs.mean(axis=0)[0])
 
     def try_value(epsilon: float) -> _Point:
         model = clone(clusterer).set_params(epsilon=epsilon)

@@ -354,10 +354,10 @@ def _exact_deletions(plan: Plan, measure: str, progress: ProgressOption) -> Sens
     return result
 
 
-def mean_cost(
+def cost_by_seed(
     clusterer: Any, X: Rows, *, n_clusters: int | ArrayLike, seeds: Sequence[int]
 ) -> Numbers:
-    """Compute the k-median cost of a clusterer's cuts, averaged over seeds.
+    """Compute the k-median cost of a clusterer's cuts, for each seed and number of clusters.
 
     Parameters
     ----------
@@ -371,20 +371,8 @@ def mean_cost(
 
     Returns
     -------
-    ndarray of shape (n_values,), dtype float64
-        One cost for each number of clusters; see `holdfast.k_median_cost`.
-    """
-    return np.asarray(cost_by_seed(clusterer, X, n_clusters=n_clusters, seeds=seeds).mean(axis=0))
-
-
-def cost_by_seed(
-    clusterer: Any, X: Rows, *, n_clusters: int | ArrayLike, seeds: Sequence[int]
-) -> Numbers:
-    """Compute the k-median cost for each seed and number of clusters; see `mean_cost`.
-
-    Returns
-    -------
     ndarray of shape (n_seeds, n_values), dtype float64
+        See `holdfast.k_median_cost`.
     """
     ks = check_ks(n_clusters)
     adapted = as_clusterer(clusterer, max_clusters=max(ks))
