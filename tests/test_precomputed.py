@@ -211,7 +211,7 @@ def test_stability_is_that_of_features():
     a, b = (suggest_k(m, data, (2, 3, 4), **few) for m, data in ((by_rows, X), (by_distance, D)))
     np.testing.assert_array_equal(a.mean, b.mean)
     a, b = (
-        tune_epsilon(m, data, 3, max_cost_ratio=9.0, epsilon_range=(1e-9, 2e-9), repeats=1, **few)
+        tune_epsilon(m, data, 3, max_cost_ratio=9.0, epsilons=(1e-9, 2e-9), repeats=1, **few)
         for m, data in ((by_rows, X), (by_distance, D))
     )
     np.testing.assert_allclose(a.cost, b.cost, rtol=1e-14)

@@ -57,7 +57,7 @@ def uniform_rows():
 
 
 def test_cheapest_epsilon_for_a_sensitivity(uniform_rows):
-    arguments = {"epsilon_range": (5.0, 1000.0), "repeats": 20, "n_jobs": 1}
+    arguments = {"epsilons": np.geomspace(5.0, 1000.0, 6), "repeats": 20, "n_jobs": 1}
     search = tune_epsilon(
         HierarchicalKMedian(method="tree"),
         uniform_rows,
@@ -133,7 +133,7 @@ def test_calmest_epsilon_for_a_cost(uniform_rows):
 
 
 def test_targets_that_no_value_meets_are_said_clearly(uniform_rows):
-    arguments = {"repeats": 2, "factor": 100.0, "n_jobs": 1}
+    arguments = {"repeats": 2, "epsilons": np.geomspace(0.01, 1000.0, 4), "n_jobs": 1}
     search = tune_epsilon(
         HierarchicalKMedian(method="tree"),
         uniform_rows,
@@ -145,7 +145,6 @@ def test_targets_that_no_value_meets_are_said_clearly(uniform_rows):
     assert search.epsilon is None
     assert "no epsilon from 0.01 to 1000 has a symmetric_difference" in search.message
     assert f"{search.sensitivity.min():.4g}" in repr(search)
-    assert search._repr_html_().count("<tr>") == 1 + search.epsilons.size
     search.plot().figure.canvas.draw()
     costly = tune_epsilon(
         HierarchicalKMedian(method="tree"),
@@ -160,7 +159,7 @@ def test_targets_that_no_value_meets_are_said_clearly(uniform_rows):
 
 
 def test_all_values_share_trials_and_seeds_even_from_a_generator(uniform_rows):
-    arguments = {"repeats": 2, "factor": 1000.0, "refinements": 0, "n_jobs": 1}
+    arguments = {"repeats": 2, "epsilons": [3.0, 0.01, 1000.0], "refinements": 0, "n_jobs": 1}
     one = tune_epsilon(
         HierarchicalKMedian(method="tree"),
         uniform_rows,
@@ -191,9 +190,8 @@ def test_all_values_share_trials_and_seeds_even_from_a_generator(uniform_rows):
         ),
         ({"target_sensitivity": -1.0}, "at least 0; got -1.0"),
         ({"max_cost_ratio": 0.0}, "must be positive"),
-        ({"max_cost_ratio": 1.1, "epsilon_range": (0.0, 1.0)}, "two positive numbers"),
-        ({"max_cost_ratio": 1.1, "epsilon_range": (2.0, 1.0)}, "smaller first"),
-        ({"max_cost_ratio": 1.1, "factor": 1.0}, "more than 1; got 1.0"),
+        ({"max_cost_ratio": 1.1, "epsilons": (0.0, 1.0)}, r"positive numbers; got \(0.0, 1.0\)"),
+        ({"max_cost_ratio": 1.1, "epsilons": []}, "positive numbers"),
         ({"max_cost_ratio": 1.1, "n_clusters": 0}, "n_clusters must be"),
         ({"max_cost_ratio": 1.1, "repeats": 0}, "repeats must be"),
         ({"max_cost_ratio": 1.1, "measure": "x"}, "measure must be"),

@@ -16,8 +16,7 @@ _MAX_COST_RATIO = 1.1
 _HARDLY_MOVED = 0.01
 _EPSILON_TRIALS = 8  # for each epsilon, where every trial is a fit
 _EPSILON_SEEDS = 2
-_EPSILON_COUNT = 7  # values that the search tries
-_EPSILON_FACTOR = 6.0  # between values
+_EPSILON_COUNT = 7  # values that the search tries first
 _EPSILON_RANGE = {"tree": (0.01, 100.0), "medoids": (0.001, 10.0), "means": (0.001, 10.0)}
 
 
@@ -125,7 +124,7 @@ def choose_epsilon(inputs: Inputs, epsilon: float, progress: ProgressOption) -> 
     estimator = inputs.estimator
     search = tune_epsilon(
         estimator, inputs.rows[inputs.sample], inputs.k, max_cost_ratio=_MAX_COST_RATIO,
-        epsilon_range=_EPSILON_RANGE[estimator.method], factor=_EPSILON_FACTOR, refinements=1,
+        epsilons=np.geomspace(*_EPSILON_RANGE[estimator.method], _EPSILON_COUNT), refinements=1,
         trials="all" if estimator.method == "tree" else _EPSILON_TRIALS,
         repeats=min(inputs.repeats, _EPSILON_SEEDS), measure="moved", n_jobs=inputs.n_jobs,
         random_state=inputs.seed, progress=progress,

@@ -231,19 +231,6 @@ class EpsilonSearch:
         """Say what was found."""
         return f"EpsilonSearch({self.message})"
 
-    def _repr_html_(self) -> str:
-        rows = [
-            [
-                f"{epsilon:.4g}",
-                format_value(self.measure, self.sensitivity[i], self.standard_error[i]),
-                f"{self.cost_ratio[i]:.3f}",
-                "chosen" if epsilon == self.epsilon else "",
-            ]
-            for i, epsilon in enumerate(self.epsilons)
-        ]
-        header = ("epsilon", f"mean {self.measure} ± standard error", "cost ratio", "")
-        return html_table("Search for epsilon", header, rows, f"{self.message}.")
-
 
 class _Point(NamedTuple):
     """What was measured for one value of epsilon."""
@@ -254,6 +241,16 @@ class _Point(NamedTuple):
     cost: float
     cost_ratio: float
 
+    @classmethod
+    def measured(
+        cls, epsilon: float, result: SensitivityResult, cost: float, greedy: float
+    ) -> _Point:
+        """Relate the cost to that of epsilon 0."""
+        moved, error = float(result.mean[0, 0]), float(result.standard_error[0, 0])
+        # Rows at no more locations than clusters cost nothing, whatever epsilon is.
+        ratio = cost / greedy if greedy > 0.0 else np.inf if cost > 0.0 else 1.0
+        return cls(epsilon, moved, error, cost, ratio)
+
 
 def tune_epsilon(
     clusterer: HierarchicalKMedian,
@@ -262,8 +259,7 @@ def tune_epsilon(
     *,
     target_sensitivity: float | None = None,
     max_cost_ratio: float | None = None,
-    epsilon_range: tuple[float, float] = (0.01, 1000.0),
-    factor: float = 3.0,
+    epsilons: ArrayLike | None = None,
     refinements: int = 4,
     delete: float = 1,
     trials: Any = None,
@@ -276,8 +272,8 @@ def tune_epsilon(
     """Find the epsilon of `HierarchicalKMedian` that meets a limit on sensitivity or cost.
 
     With `target_sensitivity`, the cheapest value that moves little enough; with `max_cost_ratio`,
-    the value that moves least among those that are cheap enough. A geometric grid is tried first.
-    Then the interval between the best value and its neighbor beyond the limit is halved, on the
+    the value that moves least among those that are cheap enough. `epsilons` are tried first. Then
+    the interval between the best value and its neighbor beyond the limit is halved, on the
     logarithmic scale ([LHBP25], footnote). In theory, larger values move less and cost more.
     Measured curves need not be monotone, so look at the whole curve.
 
@@ -291,10 +287,8 @@ def tune_epsilon(
         The largest allowed average sensitivity, in `measure`. Pass this or `max_cost_ratio`.
     max_cost_ratio : float, default=None
         The largest allowed k-median cost, as a multiple of the cost with epsilon 0.
-    epsilon_range : tuple of float, default=(0.01, 1000.0)
-        Smallest and largest value to try.
-    factor : float, default=3.0
-        Largest ratio of neighboring values of the grid.
+    epsilons : array-like, default=None
+        The values to try first. None means 12 from 0.01 to 1000, in equal ratios.
     refinements : int, default=4
         How often the interval is halved.
     delete : int or float, default=1
@@ -325,9 +319,8 @@ def tune_epsilon(
     check_measure(measure)
     check_integer("n_clusters", n_clusters)
     check_integer("repeats", repeats)
-    rows = check_rows(X)
+    rows, first = check_rows(X), _check_epsilons(epsilons)
     target, limit = _check_target(clusterer, target_sensitivity, max_cost_ratio)
-    grid = _geometric_grid(epsilon_range, factor)
     seeds = repeat_seeds(seed := seed_from(random_state), repeats)
     if trials is None:
         trials = "all" if clusterer.method == "tree" and delete == 1 else 100
@@ -343,21 +336,13 @@ def tune_epsilon(
             measure=measure, n_jobs=n_jobs, random_state=seed, progress=shown.part(),
         )  # fmt: skip
         shown.advance(1)
-        moved, error = float(result.mean[0, 0]), float(result.standard_error[0, 0])
-        cost = cost_of(model)
-        # Rows at no more locations than clusters cost nothing, whatever epsilon is.
-        ratio = cost / greedy if greedy > 0.0 else np.inf if cost > 0.0 else 1.0
-        return _Point(epsilon, moved, error, cost, ratio)
+        return _Point.measured(epsilon, result, cost_of(model), greedy)
 
-    with Progress(progress, len(grid) + refinements, "values of epsilon") as shown:
+    with Progress(progress, len(first) + refinements, "values of epsilon") as shown:
         greedy = cost_of(clone(clusterer).set_params(epsilon=0.0))
-        points = [try_value(epsilon) for epsilon in grid]
+        points = [try_value(epsilon) for epsilon in first]
         chosen = _search(points, target, limit, try_value, refinements)
-    points.sort()
-    epsilon = None if chosen is None else chosen.epsilon
-    message = _describe_search(points, chosen, target, limit, measure)
-    tried, moved, error, cost, ratio = np.array(points).T
-    return EpsilonSearch(epsilon, target, limit, tried, moved, error, cost, ratio, measure, message)
+    return _summarize(sorted(points), chosen, target, limit, measure)
 
 
 def _limited(target: str) -> Callable[[_Point], float]:
@@ -398,19 +383,23 @@ def _search(
     return choose()
 
 
-def _describe_search(
+def _summarize(
     points: list[_Point], chosen: _Point | None, target: str, limit: float, measure: str
-) -> str:
+) -> EpsilonSearch:
     limited = _limited(target)
     what = f"{measure} sensitivity" if target == "sensitivity" else "cost ratio"
-    if chosen is not None:
+    if chosen is None:
+        best = min(points, key=limited)
+        message = (
+            f"no epsilon from {points[0].epsilon:.4g} to {points[-1].epsilon:.4g} has a {what} of at "
+            f"most {limit:.4g}; the smallest is {limited(best):.4g}, at epsilon {best.epsilon:.4g}"
+        )
+    else:
         value = f"a {what} of {limited(chosen):.4g}"
-        return f"epsilon {chosen.epsilon:.4g} has {value}, at most {limit:.4g}"
-    best = min(points, key=limited)
-    return (
-        f"no epsilon from {points[0].epsilon:.4g} to {points[-1].epsilon:.4g} has a {what} of "
-        f"at most {limit:.4g}; the smallest is {limited(best):.4g}, at epsilon {best.epsilon:.4g}"
-    )
+        message = f"epsilon {chosen.epsilon:.4g} has {value}, at most {limit:.4g}"
+    epsilon = None if chosen is None else chosen.epsilon
+    tried, moved, error, cost, ratio = np.array(points).T
+    return EpsilonSearch(epsilon, target, limit, tried, moved, error, cost, ratio, measure, message)
 
 
 def _check_target(
@@ -432,13 +421,10 @@ def _check_target(
     raise ValueError("pass either target_sensitivity or max_cost_ratio.")
 
 
-def _geometric_grid(epsilon_range: tuple[float, float], factor: float) -> list[float]:
-    low, high = epsilon_range
-    if not 0.0 < low < high < np.inf:
-        raise ValueError(
-            f"epsilon_range must be two positive numbers, the smaller first; got {epsilon_range!r}."
-        )
-    if not 1.0 < factor < np.inf:
-        raise ValueError(f"factor must be more than 1; got {factor!r}.")
-    steps = int(np.ceil(np.log(high / low) / np.log(factor) - 1e-9))
-    return [float(value) for value in np.geomspace(low, high, max(steps, 1) + 1)]
+def _check_epsilons(epsilons: ArrayLike | None) -> list[float]:
+    if epsilons is None:
+        return [float(epsilon) for epsilon in np.geomspace(0.01, 1000.0, 12)]
+    tried = np.unique(np.asarray(epsilons, dtype=np.float64))
+    if tried.size == 0 or not (np.isfinite(tried) & (tried > 0.0)).all():
+        raise ValueError(f"epsilons must be positive numbers; got {epsilons!r}.")
+    return [float(epsilon) for epsilon in tried]
