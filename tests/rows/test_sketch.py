@@ -48,8 +48,8 @@ def test_sketch_counts_distinct_rows_in_order(pair):
 def test_sketch_of_both_is_the_sum_and_removal_undoes_it(a, b):
     one, two = Sketch.from_rows(*a), Sketch.from_rows(*b)
     both = Sketch.from_rows(np.concatenate((a[0], b[0])), np.concatenate((a[1], b[1])))
-    assert one + two == both
-    assert two + one == both
+    assert one.combine(two) == both
+    assert two.combine(one) == both
     assert both.combine(two, -1) == one
     assert both.combine(one, -1) == two
 
@@ -59,8 +59,8 @@ def test_sketch_of_both_is_the_sum_and_removal_undoes_it(a, b):
 def test_merge_is_associative_and_has_an_identity(a, b, c):
     x, y, z = (Sketch.from_rows(*pair) for pair in (a, b, c))
     nothing = Sketch.empty(2)
-    assert (x + y) + z == x + (y + z)
-    assert x + nothing == nothing + x == x.combine(nothing, -1) == x
+    assert x.combine(y).combine(z) == x.combine(y.combine(z))
+    assert x.combine(nothing) == nothing.combine(x) == x.combine(nothing, -1) == x
     assert x.combine(x, -1) == nothing
 
 
@@ -73,9 +73,8 @@ def test_many_ties_are_sorted(n_values):
     np.testing.assert_array_equal(sketch.weight, counts)
 
 
-def test_sketch_is_read_only_and_says_its_size():
+def test_sketch_is_read_only():
     sketch = Sketch.from_rows([[1.0, 2.0], [1.0, 2.0], [0.0, 5.0]])
-    assert repr(sketch) == "Sketch(2 distinct rows of 3, 2 columns)"
     with pytest.raises(ValueError, match="read-only"):
         sketch.rows[0] = 0.0
     with pytest.raises(TypeError, match="unhashable"):
@@ -121,16 +120,12 @@ def test_weights_that_cannot_be_counted(weight, message):
         Sketch.from_rows([[1.0], [2.0]], weight)
 
 
-def test_bad_rows_are_named():
-    with pytest.raises(ValueError, match="row 1"):
-        Sketch.from_rows([[1.0], [np.nan]])
-    with pytest.raises(ValueError, match=r"shape \(3,\)"):
-        Sketch.from_rows([1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="2 and 1 columns"):
-        Sketch.empty(2) + Sketch.empty(1)
+def test_a_log_has_at_most_2_53_rows():
     full = Sketch.from_rows([[0.0]], [MAX_WEIGHT])
-    with pytest.raises(ValueError, match=r"2\^53"):
-        full + full
+    with pytest.raises(
+        ValueError, match=r"at most 2\^53 rows, including repeats; got 18014398509481984"
+    ):
+        RowLog().add(full).add(full)
 
 
 # The log of changes
@@ -143,7 +138,7 @@ def test_log_holds_what_was_added_and_not_removed(changes):
     for adding, pair in changes:
         change = Sketch.from_rows(*pair)
         if adding:
-            log, expected = log.add(change), expected + change
+            log, expected = log.add(change), expected.combine(change)
             continue
         if (expected.count(change.rows) < change.weight).any():
             with pytest.raises(ValueError, match="not present"):
@@ -162,7 +157,7 @@ def test_changes_are_worked_in_a_logarithmic_number_of_times(monkeypatch):
     copied = 0
     combine = Sketch.combine
 
-    def counting(self, other, sign):
+    def counting(self, other, sign=1):
         nonlocal copied
         copied += len(self) + len(other)
         return combine(self, other, sign)

@@ -28,6 +28,7 @@ from holdfast.rows._kernels import (
 )
 from holdfast.rows.sketch import (
     MAX_WEIGHT,
+    CountedRows,
     Sketch,
     count_rows,
     fingerprint_rows,
@@ -175,7 +176,7 @@ class RowLog:
         changes = self.layers if self.given is not None else self.layers[1:]
         *others, change = changes
         for layer in reversed(others):
-            change = layer.combine(change, 1)
+            change = layer.combine(change)
         merged, number, added = base.merge(change)
         if order is not None:
             new = np.flatnonzero(added >= 0)
@@ -205,7 +206,7 @@ def _stack(layers: tuple[Sketch, ...], change: Sketch, sign: int) -> tuple[Sketc
     """Add a change; merge layers until each is more than twice as large as the next."""
     top = change if sign > 0 else Sketch.empty(change.n_features).combine(change, sign)
     while layers and len(layers[-1]) <= 2 * len(top):
-        top = layers[-1].combine(top, 1)
+        top = layers[-1].combine(top)
         layers = layers[:-1]
     return (*layers, top) if len(top) or not layers else layers
 
@@ -224,7 +225,7 @@ class Cap:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CappedSketch:
+class CappedSketch(CountedRows):
     """Distinct rows with counts, or cells with counts and their smallest row. Immutable."""
 
     cap: Cap
@@ -243,30 +244,11 @@ class CappedSketch:
         return cls(cap, none.rows, none.weight, *bounds)
 
     @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return int(self.rows.shape[1])
-
-    @property
-    def total_weight(self) -> int:
-        """Number of added rows."""
-        return int(self.weight.sum())
-
-    @property
     def extent(self) -> Extent | None:
         """What determines the grid of a coarse sketch: all added rows, not those kept."""
         if self.exponent is None:
             return None
         return Extent(self.lower, self.upper, self.exponent)
-
-    def __len__(self) -> int:
-        """Return the number of distinct rows or cells."""
-        return self.weight.size
-
-    def __repr__(self) -> str:
-        """Name the sketch by its sizes."""
-        what = "distinct rows" if self.exponent is None else f"cells of side 2^{self.exponent}"
-        return f"CappedSketch({len(self)} {what} of {self.total_weight} rows)"
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same rows or cells, with equal counts and equal caps."""
@@ -315,7 +297,7 @@ class CappedSketch:
         lower = np.minimum(self.lower, other.lower)
         upper = np.maximum(self.upper, other.upper)
         if self.exponent is None and other.exponent is None:
-            exact = Sketch(self.rows, self.weight) + Sketch(other.rows, other.weight)
+            exact = Sketch(self.rows, self.weight).combine(Sketch(other.rows, other.weight))
             return CappedSketch(self.cap, exact.rows, exact.weight, lower, upper)._capped()
         least = CappedSketch(self.cap, self.rows, self.weight, lower, upper)._least_exponent()
         exponent = max(least, *(e for e in (self.exponent, other.exponent) if e is not None))

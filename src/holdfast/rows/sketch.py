@@ -21,12 +21,33 @@ _NAMED = 5  # rows listed in an error message
 _BLOCK = 1 << 12  # rows hashed at a time
 
 
+class CountedRows:
+    """Rows, or cells, with the count of each."""
+
+    rows: Floats  # (n, n_features)
+    weight: Ints  # (n,): positive
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.rows.shape[1])
+
+    @property
+    def total_weight(self) -> int:
+        """Number of rows, including repeats."""
+        return int(self.weight.sum())
+
+    def __len__(self) -> int:
+        """Return the number of distinct rows or cells."""
+        return self.weight.size
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Sketch:
+class Sketch(CountedRows):
     """Distinct rows, sorted, with the count of each. Immutable.
 
     A sketch is a function of the multiset of rows. Neither the order of the rows nor the history of
-    changes matters. Create one with :meth:`from_rows`, :meth:`empty` and ``+``.
+    changes matters. Create one with :meth:`from_rows`, :meth:`empty` and :meth:`combine`.
     """
 
     rows: Floats  # (n, n_features): sorted by the first column, then the second, ...; no -0.0
@@ -41,40 +62,10 @@ class Sketch:
     def from_rows(cls, X: ArrayLike, weight: ArrayLike | None = None) -> Self:
         """Sketch finite rows in O(n log n) time; weights are integers of at least 0, and 0 ignores a row."""
         rows = np.asarray(X, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] == 0:
-            raise ValueError(
-                f"X must have rows and at least one column; got an array of shape {rows.shape}."
-            )
-        finite = np.isfinite(rows).all(axis=1)
-        if not finite.all():
-            raise ValueError(
-                f"X must be finite; got NaN or infinity in {int((~finite).sum())} rows, the first "
-                f"is row {int(finite.argmin())}."
-            )
         counts = whole_weights(weight, rows.shape[0])
         if weight is not None and not counts.all():
             rows, counts = rows[counts > 0], counts[counts > 0]
         return cls(*_sort_distinct(rows + 0.0, counts))  # -0.0 becomes 0.0
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return int(self.rows.shape[1])
-
-    @property
-    def total_weight(self) -> int:
-        """Number of rows, including repeats."""
-        return int(self.weight.sum())
-
-    def __len__(self) -> int:
-        """Return the number of distinct rows."""
-        return self.weight.size
-
-    def __repr__(self) -> str:
-        """Name the sketch by its sizes."""
-        return (
-            f"Sketch({len(self)} distinct rows of {self.total_weight}, {self.n_features} columns)"
-        )
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same rows with equal counts."""
@@ -84,28 +75,14 @@ class Sketch:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __add__(self, other: "Sketch") -> "Sketch":
-        """Sketch of the rows of both, in O(n + m) time."""
-        if self.n_features != other.n_features:
-            raise ValueError(
-                f"Sketches must have the same columns; got {self.n_features} and "
-                f"{other.n_features} columns."
-            )
-        if self.total_weight + other.total_weight > MAX_WEIGHT:
-            raise ValueError(
-                f"A sketch can have at most 2^53 rows, including repeats; got {self.total_weight} "
-                f"and {other.total_weight}."
-            )
-        return self.combine(other, 1)
-
     def count(self, rows: Floats) -> Ints:
         """Count how often each of `rows` is present, in O(log n) time per row."""
         total = np.zeros(rows.shape[0], dtype=np.int64)
         find_rows(read_only(self.rows), read_only(self.weight), read_only(rows), total)
         return total
 
-    def combine(self, other: "Sketch", sign: int) -> "Sketch":
-        """Add the weights of `other` times `sign`, without checks: the sum may be negative."""
+    def combine(self, other: "Sketch", sign: int = 1) -> "Sketch":
+        """Add the weights of `other` times `sign`, in O(n + m) time; the sum may be negative."""
         return self if len(other) == 0 else self.merge(other, sign)[0]
 
     def merge(self, other: "Sketch", sign: int = 1) -> tuple["Sketch", Ints32, Ints32]:
