@@ -129,11 +129,11 @@ def extrapolate(
 def play_role(role: str, sketches: list[Any]) -> None:
     from holdfast import HierarchicalKMedian
     from holdfast.chunks import Chunk, fit_sketch
-    from holdfast.distributed import PartSketch, merge_parts
+    from holdfast.distributed import merge_parts
 
     if role == "worker":
         like = Chunk("", None, ("float64",), np.empty((1, sketches[0].n_features)))
-        merge_parts([PartSketch(like, sketch) for sketch in sketches])
+        merge_parts([(sketch, like) for sketch in sketches])
     else:
         (sketch,) = sketches
         estimator = HierarchicalKMedian(CLUSTERS, method="tree")

@@ -8,7 +8,6 @@ from __future__ import annotations  # short names in help()
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -95,9 +94,9 @@ def fit(
     while len(parts) > 1:
         groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
         parts = [delayed(merge_parts, pure=False)(group) for group in groups]
-    whole: PartSketch = parts[0].compute()
+    sketch, like = parts[0].compute()
     with undo_on_error(estimator):
-        fit_sketch(estimator, whole.sketch, recipe, whole.like.names)
+        fit_sketch(estimator, sketch, recipe, like.names)
     return estimator
 
 
@@ -139,12 +138,8 @@ def predict(estimator: HierarchicalKMedian, X: Any, *, columns: Iterable[str] | 
     return da.concatenate(blocks)
 
 
-@dataclass(frozen=True)
-class PartSketch:
-    """Sketch of some partitions, and the columns of the first of them."""
-
-    like: Chunk
-    sketch: CappedSketch
+PartSketch = tuple[CappedSketch, Chunk]
+"""Sketch of some partitions, and a chunk that has the columns of the first of them."""
 
 
 def sketch_partition(
@@ -156,19 +151,16 @@ def sketch_partition(
     sample_weight: str | None = None,
 ) -> PartSketch:
     """Sketch one partition, on the worker that holds it."""
-    chunks = read_partition(place, rows, columns, sample_weight)
-    sketch, first = sketch_source(chunks, recipe, cap)
-    return PartSketch(first, sketch)
+    return sketch_source(read_partition(place, rows, columns, sample_weight), recipe, cap)
 
 
 def merge_parts(parts: list[PartSketch]) -> PartSketch:
     """Merge sketches."""
-    first, *others = parts
-    like, sketch = first.like, first.sketch
-    for other in others:
-        like = check_like(other.like, like)
-        sketch = sketch + other.sketch
-    return PartSketch(like, sketch)
+    whole, like = parts[0]
+    for sketch, chunk in parts[1:]:
+        like = check_like(chunk, like)
+        whole = whole + sketch
+    return whole, like
 
 
 def _count_rows(path: str | os.PathLike[str]) -> int:

@@ -197,8 +197,9 @@ def test_any_list_of_paths(n, tmp_path):
 def test_no_more_than_cells_and_one_row_travel():
     cap = Cap(100, 0)
     part = sketch_partition("", ROWS, None, HierarchicalKMedian(6, method="tree"), cap)
-    assert 0 < len(part.sketch) <= 100
-    assert part.like.rows.shape[0] == 1
+    sketch, like = part
+    assert 0 < len(sketch) <= 100
+    assert like.rows.shape[0] == 1
     assert len(pickle.dumps(part)) <= 100 * 8 * (2 * 3 + 1) + 3000
     both = merge_parts(
         [part, sketch_partition("", -ROWS, None, HierarchicalKMedian(6, method="tree"), cap)]
