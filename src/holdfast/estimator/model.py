@@ -437,11 +437,12 @@ class HierarchicalKMedian(
         if self.column_scale_ is not None:
             parameters["column_scale"] = list(self.column_scale_)
         names = getattr(self, "feature_names_in_", None)
+        has_rows = "_held" in vars(self)  # else what is not known cannot be computed
         record = ModelRecord(
             hierarchy=self.hierarchy_,
             parameters=parameters,
-            centers=self._known_centers(),
-            reach=self.reach_ if "_held" in vars(self) else vars(self).get("reach_"),
+            centers=self.cluster_centers_ if has_rows else vars(self).get("cluster_centers_"),
+            reach=self.reach_ if has_rows else vars(self).get("reach_"),
             columns=None if names is None else tuple(names),
             table=getattr(self, "table_", None),
             ids=vars(self).get("_ids") if include_rows else None,
@@ -449,16 +450,7 @@ class HierarchicalKMedian(
             bound=vars(self).get("_bound", False),
             least=vars(self).get("_least"),
         )
-        return (
-            record_of_held(record, self._held) if include_rows and "_held" in vars(self) else record
-        )
-
-    def _known_centers(self) -> Any:
-        """Centers of the clusters; None for a model of format 1 that was saved without rows."""
-        if "_held" not in vars(self) and "cluster_centers_" not in vars(self):
-            return None
-        centers: Any = self.cluster_centers_
-        return centers if issparse(centers) else np.asarray(centers, dtype=np.float64)
+        return record_of_held(record, self._held) if include_rows and has_rows else record
 
     @classmethod
     def _from_record(cls, record: ModelRecord) -> Self:
