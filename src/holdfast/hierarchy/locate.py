@@ -204,14 +204,14 @@ class SplitLocator(_NestedSplits):
                 "Boundaries between clusters are not planes under the Manhattan distance, so a "
                 "single row cannot be explained."
             )
+        return _pass_splits(self, row, n_clusters)
+
+    def plane(self, cluster: int, t: int) -> tuple[Floats, Floats]:
+        """Return a point and the normal of the plane by which t was split off a cluster."""
         unit = 1.0 if self.metric == COSINE else math.ldexp(1.0, self.exponent)
-
-        def plane(cluster: int, t: int) -> tuple[Floats, Floats]:
-            far = self.centers[t]
-            near = self.centers[cluster] if self.rivals is None else self.rivals[t]
-            return (near + far) / 2.0 * unit, (far - near) * unit
-
-        return _pass_splits(self, row, n_clusters, plane)
+        far = self.centers[t]
+        near = self.centers[cluster] if self.rivals is None else self.rivals[t]
+        return (near + far) / 2.0 * unit, (far - near) * unit
 
     def replay(self, rows: Floats, weight: Floats) -> tuple[Labels, Floats]:
         """Labels of prepared rows, and the nested cost after each center.
@@ -264,17 +264,15 @@ class PlaneLocator(_NestedSplits):
 
     def boundaries(self, row: Floats, n_clusters: int) -> list[SplitPlane]:
         """List the splits that a row passes until ``cut(n_clusters)``, as planes."""
-        unit = math.ldexp(1.0, -self.exponent)
-        return _pass_splits(
-            self, row, n_clusters, lambda _, t: (self.points[t] * unit, self.normals[t])
-        )
+        return _pass_splits(self, row, n_clusters)
+
+    def plane(self, cluster: int, t: int) -> tuple[Floats, Floats]:
+        """Return a point and the normal of the plane by which t was split off a cluster."""
+        return self.points[t] * math.ldexp(1.0, -self.exponent), self.normals[t]
 
 
 def _pass_splits(
-    locator: SplitLocator | PlaneLocator,
-    row: Floats,
-    n_clusters: int,
-    plane: Callable[[int, int], tuple[Floats, Floats]],
+    locator: SplitLocator | PlaneLocator, row: Floats, n_clusters: int
 ) -> list[SplitPlane]:
     """Follow a row from cluster to cluster; list every plane that it is compared with."""
     x = unit_rows(row[None, :])[0] if locator.metric == COSINE else row
@@ -290,7 +288,7 @@ def _pass_splits(
         c += 1
         if t >= n_clusters:
             continue
-        passed.append(SplitPlane(t, x, *plane(cluster, t)))
+        passed.append(SplitPlane(t, x, *locator.plane(cluster, t)))
         if t in path:
             cluster, c = t, int(first_child[t])
     return passed

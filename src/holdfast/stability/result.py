@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.sparse import csr_array
 from scipy.spatial.distance import squareform
-from scipy.stats import t as student
 
 from holdfast.hierarchy.model import new_axes
 from holdfast.stability.measures import (
@@ -260,12 +259,10 @@ class SensitivityResult:
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must be between 0 and 1, such as 0.95; got {level!r}.")
-        freedom = self._summary("degrees_of_freedom", self._corrected)
-        reach = student.ppf(0.5 + level / 2.0, freedom) * self.standard_error
-        low, high = self.mean - reach, self.mean + reach
+        ends = np.array([[error.interval(level) for error in row] for row in self._corrected])
         if self.matched_self is None:
-            low = np.maximum(low, self.floor[:, None])
-        return np.stack((low, high), axis=-1)
+            ends[..., 0] = np.maximum(ends[..., 0], self.floor[:, None])
+        return ends
 
     def in_measure(self, measure: str) -> Self:
         """Return the same result in another measure, without new fits."""

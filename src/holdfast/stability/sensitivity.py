@@ -78,9 +78,7 @@ def average_sensitivity(
         Number of seeds; deterministic clusterers use one. With ``coupling="earth_mover"``, the
         number of outputs on each side.
     measure : {"moved_fraction", "moved", "symmetric_difference"}, default="moved_fraction"
-        The fraction of the remaining rows that change cluster; the number of rows that are not
-        matched, removed rows included; or the symmetric difference of matched clusters
-        ([LHBP25]_, Eq. 1).
+        As for `clustering_distance`.
     coupling : {"same_seed", "earth_mover"}, default="same_seed"
         "same_seed" fits both sides with the same seed, as the experiments of [LHBP25]_ do: an
         upper bound on "earth_mover" (Eq. 2), the distance between the distributions of outputs,
@@ -143,13 +141,17 @@ def average_sensitivity(
     array([[0.]])
     """
     check_measure(measure)
+    n_processes = check_n_jobs(n_jobs)
+    if checkpoint is not None and not isinstance(random_state, int | np.integer):
+        raise ValueError(
+            f"checkpoint needs an integer random_state, so that another run can continue; got "
+            f"{random_state!r}."
+        )
     arguments: dict[str, Any] = {
         "n_clusters": n_clusters, "delete": delete, "perturb": perturb, "trials": trials,
         "repeats": repeats, "coupling": coupling, "random_state": random_state,
     }  # fmt: skip
     plan = build_plan(clusterer, X, pairwise=pairwise, **arguments)
-    n_processes = check_n_jobs(n_jobs)
-    check_checkpoint(checkpoint, random_state)
     if keep_labels and (len(plan.bases) > 1 or coupling != "same_seed"):
         raise ValueError(
             'keep_labels needs coupling="same_seed" and changes that hold no rows back, or all of '
@@ -215,23 +217,8 @@ def measure_plan(
     blocks.extend(outcome.deaths)
     result = _assemble(job, measure, blocks, base_failures, outcome.note)
     _warn_of_gaps(result, len(units) * plan.repeats * len(plan.ks), outcome.retried)
-    n_rows = plan.bases[0].rows.shape[0] if per_row else 0
-    nothing = np.zeros(n_rows, dtype=np.int64)
-    return Measured(
-        result=result,
-        job=job,
-        compared=sum((block.compared for block in blocks), start=nothing),
-        moved=sum((block.moved for block in blocks), start=nothing),
-    )
-
-
-def check_checkpoint(checkpoint: Any, random_state: Any) -> None:
-    """Raise ValueError if another run could not continue from the checkpoint."""
-    if checkpoint is not None and not isinstance(random_state, int | np.integer):
-        raise ValueError(
-            f"checkpoint needs an integer random_state, so that another run can continue; got "
-            f"{random_state!r}."
-        )
+    compared = np.sum([block.compared for block in blocks], axis=0)
+    return Measured(result, job, compared, np.sum([block.moved for block in blocks], axis=0))
 
 
 def _assemble(
