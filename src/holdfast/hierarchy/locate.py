@@ -175,8 +175,34 @@ class _NestedSplits:
         return np.concatenate(([0], np.cumsum(counts))).astype(np.int32), children
 
 
+class _PlanarSplits(_NestedSplits):
+    """Splits by planes, which can be listed for a row."""
+
+    metric: int
+
+    def boundaries(self: Any, row: Floats, n_clusters: int) -> list[SplitPlane]:
+        """List every plane that a row is compared with until ``cut(n_clusters)``."""
+        x = unit_rows(row[None, :])[0] if self.metric == COSINE else row
+        finest = int(self.finest(row[None, :])[0])
+        path = {finest}  # the clusters that the row moves through
+        while self.parent[finest] >= 0:
+            finest = int(self.parent[finest])
+            path.add(finest)
+        first_child, children = self._splits
+        passed, cluster, c = [], 0, int(first_child[0])
+        while c < first_child[cluster + 1]:
+            t = int(children[c])
+            c += 1
+            if t >= n_clusters:
+                continue
+            passed.append(SplitPlane(t, x, *self.plane(cluster, t)))
+            if t in path:
+                cluster, c = t, int(first_child[t])
+        return passed
+
+
 @dataclass(frozen=True, eq=False)
-class SplitLocator(_NestedSplits):
+class SplitLocator(_PlanarSplits):
     """The centers of a hierarchy and their splits, which can be replayed for any row."""
 
     centers: Floats  # (n_centers, n_features): in the units of `prepare`
@@ -197,17 +223,13 @@ class SplitLocator(_NestedSplits):
             rows.shape[0], lambda some, label: assign_between(rows[some], *points, label)
         )
 
-    def boundaries(self, row: Floats, n_clusters: int) -> list[SplitPlane]:
-        """List the splits that a row passes until ``cut(n_clusters)``, as planes."""
+    def plane(self, cluster: int, t: int) -> tuple[Floats, Floats]:
+        """Return a point and the normal of the plane by which t was split off a cluster."""
         if METRICS[self.metric] == "manhattan":
             raise ValueError(
                 "Boundaries between clusters are not planes under the Manhattan distance, so a "
                 "single row cannot be explained."
             )
-        return _pass_splits(self, row, n_clusters)
-
-    def plane(self, cluster: int, t: int) -> tuple[Floats, Floats]:
-        """Return a point and the normal of the plane by which t was split off a cluster."""
         unit = 1.0 if self.metric == COSINE else math.ldexp(1.0, self.exponent)
         far = self.centers[t]
         near = self.centers[cluster] if self.rivals is None else self.rivals[t]
@@ -239,7 +261,7 @@ class SplitLocator(_NestedSplits):
 
 
 @dataclass(frozen=True, eq=False)
-class PlaneLocator(_NestedSplits):
+class PlaneLocator(_PlanarSplits):
     """The planes that split clusters, replayed for any row with the arithmetic of the fit."""
 
     # (n_centers, n_features): row x moves into cluster t if the inner product of
@@ -262,36 +284,9 @@ class PlaneLocator(_NestedSplits):
             ),
         )
 
-    def boundaries(self, row: Floats, n_clusters: int) -> list[SplitPlane]:
-        """List the splits that a row passes until ``cut(n_clusters)``, as planes."""
-        return _pass_splits(self, row, n_clusters)
-
     def plane(self, cluster: int, t: int) -> tuple[Floats, Floats]:
         """Return a point and the normal of the plane by which t was split off a cluster."""
         return self.points[t] * math.ldexp(1.0, -self.exponent), self.normals[t]
-
-
-def _pass_splits(
-    locator: SplitLocator | PlaneLocator, row: Floats, n_clusters: int
-) -> list[SplitPlane]:
-    """Follow a row from cluster to cluster; list every plane that it is compared with."""
-    x = unit_rows(row[None, :])[0] if locator.metric == COSINE else row
-    finest = int(locator.finest(row[None, :])[0])
-    path = {finest}  # the clusters that the row moves through
-    while locator.parent[finest] >= 0:
-        finest = int(locator.parent[finest])
-        path.add(finest)
-    first_child, children = locator._splits
-    passed, cluster, c = [], 0, int(first_child[0])
-    while c < first_child[cluster + 1]:
-        t = int(children[c])
-        c += 1
-        if t >= n_clusters:
-            continue
-        passed.append(SplitPlane(t, x, *locator.plane(cluster, t)))
-        if t in path:
-            cluster, c = t, int(first_child[t])
-    return passed
 
 
 @dataclass(frozen=True, eq=False)
