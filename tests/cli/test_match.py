@@ -39,6 +39,13 @@ def test_texts_numbers_and_new_names(holdfast, folder):
     assert done.err == ""
 
 
+def test_noise_is_no_cluster(holdfast, folder):
+    (folder / "old.csv").write_text("cluster_2\n0\n0\n-1\n-1\n-1\n")
+    (folder / "new.csv").write_text("cluster_2\n-1\n-1\n5\n5\n5\n")
+    done = holdfast("match", "old.csv", "new.csv", "--noise", -1, "-q")
+    assert done.out.split() == ["cluster_2", "-1", "-1", "1", "1", "1"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

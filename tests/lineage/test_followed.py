@@ -83,6 +83,18 @@ def test_staleness_is_kept(lineage, tmp_path):
     np.testing.assert_array_equal(levels["fresh_moved"], stale.moved)
 
 
+def test_the_gain_of_a_fresh_fit_is_known_on_demand(lineage):
+    stored, found = lineage.levels(), lineage.levels(fresh=True)
+    assert np.isnan(stored["fresh_moved"]).any()
+    release = lineage[-1]
+    stale = release.model().staleness(levels=LEVELS)
+    lines = found[found["release"] == release.number]
+    np.testing.assert_allclose(lines["cost"] / lines["fresh_cost"], stale.cost)
+    np.testing.assert_array_equal(lines["fresh_moved"], stale.moved)
+    for name in ("moved", "cost", "cost_of_staying"):
+        np.testing.assert_array_equal(found[name], stored[name])
+
+
 def test_a_lineage_begins_with_a_polished_fit(tmp_path):
     (ids, rows), (later_ids, later) = make_weeks(2, 220)
     model = HierarchicalKMedian(6).fit(rows, ids=ids).polish(LEVELS)

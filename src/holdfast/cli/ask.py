@@ -106,9 +106,13 @@ def lineage(
         "--since RELEASE", "List the rows that moved in this release and later."
     ),
     level: int | None = option("--level K", "Show only this number of clusters."),
+    fresh: bool = option(
+        "--fresh", "Fit the rows of each release again, and show what that costs and moves.", False
+    ),
     out: str | None = option("--out -o FILE.html", "Write a page."),
     plot: str | None = option("--plot FILE", "Draw the releases: .png, .svg or .pdf."),
     no_rows: bool = option("--no-rows", "Leave ids and values out of the page.", False),
+    title: str | None = option("--title", "Title of the page; by default the name of the lineage."),
     force: opt.Force = False,
 ) -> None:
     """Show the releases of a lineage: what changed, who moved, what became of clusters.
@@ -119,8 +123,8 @@ def lineage(
     from holdfast.report import build_lineage_report
 
     console = Console("lineage", display)
-    if sum(value is not None for value in (of, cluster, since)) > 1:
-        raise InputError("give only one of --of, --cluster and --since.")
+    if sum(value is not None for value in (of, cluster, since, fresh or None)) > 1:
+        raise InputError("give only one of --of, --cluster, --since and --fresh.")
     outputs = {"--out": (out, (".html", ".htm")), "--plot": (plot, _PICTURES)}
     check_outputs(outputs, force=force, inputs=())
     if not Path(folder).exists():
@@ -129,13 +133,13 @@ def lineage(
     if not len(series):
         raise InputError(f"{folder} has no releases.")
     with input_errors():
-        answer = _ask(series, of, cluster, since, level)
+        answer = _ask(series, of, cluster, since, level, fresh)
         contents: dict[str, bytes] = {}
         if plot is not None:
             contents[plot] = _draw(series, level, plot)
         if out is not None:
-            name = Path(folder).name
-            page = build_lineage_report(series, level=level, title=name, rows=not no_rows)
+            named = title or Path(folder).name
+            page = build_lineage_report(series, level=level, title=named, rows=not no_rows)
             contents[out] = page.to_html().encode()
     for path, content in contents.items():
         write_file(path, content)
@@ -149,8 +153,9 @@ def open_lineage(path: str) -> "Lineage":
 
 
 def _ask(
-    series: "Lineage", of: str | None, cluster: int | None, since: str | None, level: int | None
-) -> "tuple[str, NDArray[Any]]":
+    series: "Lineage", of: str | None, cluster: int | None, since: str | None, level: int | None,
+    fresh: bool,
+) -> "tuple[str, NDArray[Any]]":  # fmt: skip
     if cluster is not None:
         return "history", series.history(cluster, level)
     if since is not None:
@@ -158,7 +163,8 @@ def _ask(
             return "moves", series.moves(since, level)
         except IndexError as error:
             raise InputError(str(error)) from None
-    what, found = ("levels", series.levels()) if of is None else ("of", series.of(of))
+    what = "of" if of is not None else "fresh" if fresh else "levels"
+    found = series.levels(fresh=fresh) if of is None else series.of(of)
     return what, found if level is None else found[found["level"] == level]
 
 

@@ -43,6 +43,7 @@ def match(
     columns: str | None = option(
         "--columns A,B,...", "Columns of labels; by default all cluster_... columns of both tables."
     ),
+    noise: str | None = option("--noise LABEL", "Label that means no cluster, such as -1."),
 ) -> None:
     """Rename the clusters of NEW so that they keep the names they had in OLD.
 
@@ -58,7 +59,7 @@ def match(
     renamed = after.data
     summaries = []
     for name in names:
-        labels, summary = _match_column(before, after, name, id)
+        labels, summary = _match_column(before, after, name, id, noise)
         summaries.append({"column": name, **summary})
         renamed = renamed.set_column(renamed.column_names.index(name), name, labels)
     _show(summaries, renamed, output.out, console)
@@ -84,7 +85,7 @@ def _choose_columns(
 
 
 def _match_column(
-    before: "DataTable", after: "DataTable", name: str, id: str | None
+    before: "DataTable", after: "DataTable", name: str, id: str | None, noise: str | None
 ) -> "tuple[pa.Array, dict[str, Any]]":
     """Rename one column; rows without a label keep none."""
     (old, old_rows), (new, new_rows) = (_labels(table, name) for table in (before, after))
@@ -106,8 +107,14 @@ def _match_column(
             f"column {id}, such as {old_ids[0]} and {new_ids[0]}; expected ids of the same rows. "
             "Check both tables, or name another column with --id."
         )
+    plain: Any = noise
+    if noise is not None and old.dtype.kind == "i":
+        try:
+            plain = int(noise)
+        except ValueError:
+            raise InputError(f"--noise: the labels are numbers; got {noise!r}.") from None
     with input_errors():
-        found = holdfast.match_labels(old, new, reference_ids=old_ids, new_ids=new_ids)
+        found = holdfast.match_labels(old, new, reference_ids=old_ids, new_ids=new_ids, noise=plain)
     whole: NDArray[Any] = np.zeros(new_rows.size, dtype=found.dtype)
     whole[new_rows] = found
     return pa.array(whole, mask=~new_rows), _summarise(old, found, old_ids, new_ids)

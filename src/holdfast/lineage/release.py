@@ -168,6 +168,18 @@ class Release:
             raise ValueError(f"release {self.number} does not contain its model.")
         return HierarchicalKMedian._from_record(self.record)
 
+    def compare_fresh(self) -> NDArray[Any]:
+        """Return `levels` with the cost of a fresh fit and what it would move.
+
+        Where they are not stored, the rows of the release are fitted again.
+        """
+        if np.isfinite(self.levels["fresh_moved"]).all():
+            return self.levels
+        found = self.model().staleness(levels=self.levels["level"].tolist())
+        levels = self.levels.copy()
+        levels["fresh_cost"], levels["fresh_moved"] = levels["cost"] / found.cost, found.moved
+        return levels
+
     def ids_of(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Return the ids of rows, or their numbers if there are none."""
         return rows if self.ids is None else self.ids[rows]

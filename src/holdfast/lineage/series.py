@@ -276,8 +276,14 @@ class Lineage:
         lines = [(r.number, r.label, *event) for r in chosen for event in r.events.tolist()]
         return self._table(lines, EVENTS.descr)
 
-    def levels(self) -> NDArray[Any]:
+    def levels(self, *, fresh: bool = False) -> NDArray[Any]:
         """Describe each level of each release: what moved and what it costs.
+
+        Parameters
+        ----------
+        fresh : bool, default=False
+            Whether to fit the rows of each release again where the cost of a fresh fit is not
+            stored. `append` does not make this fit, because it takes longer than following.
 
         Returns
         -------
@@ -290,7 +296,7 @@ class Lineage:
         lines = [
             (r.number, r.label, *(getattr(r, name) for name, _ in fields), *line)
             for r in self
-            for line in r.levels.tolist()
+            for line in (r.compare_fresh() if fresh else r.levels).tolist()
         ]
         return self._table(lines, fields + LEVELS.descr)
 
