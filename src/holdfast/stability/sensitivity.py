@@ -142,11 +142,7 @@ def average_sensitivity(
     """
     check_measure(measure)
     n_processes = check_n_jobs(n_jobs)
-    if checkpoint is not None and not isinstance(random_state, int | np.integer):
-        raise ValueError(
-            f"checkpoint needs an integer random_state, so that another run can continue; got "
-            f"{random_state!r}."
-        )
+    check_checkpoint(checkpoint, random_state)
     arguments: dict[str, Any] = {
         "n_clusters": n_clusters, "delete": delete, "perturb": perturb, "trials": trials,
         "repeats": repeats, "coupling": coupling, "random_state": random_state,
@@ -389,3 +385,12 @@ def _cost_of_cut(
             known[key] = k_median_cost(rows, np.zeros(members.size), metric=metric)
         total += known[key]
     return total
+
+
+def check_checkpoint(checkpoint: Any, random_state: Any) -> None:
+    """Raise ValueError if another run could not continue from the checkpoint."""
+    if checkpoint is not None and not isinstance(random_state, int | np.integer):
+        raise ValueError(
+            f"checkpoint needs an integer random_state, so that another run can continue; got "
+            f"{random_state!r}."
+        )
