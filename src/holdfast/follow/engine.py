@@ -42,8 +42,8 @@ Rows = Floats  # or 32-bit ones: means read them as they are
 RESERVE = 3.0
 """The part of the tolerance that is left for later releases, for each unit of the fraction that would move."""
 
-HIGHEST, HALVINGS, LEVEL_HALVINGS = 1.0, 5, 7
-"""The price is raised at most to this; how often the range up to it is halved, for all levels and for each."""
+HIGHEST, HALVINGS = 1.0, 5
+"""The price is raised at most to this, and the range up to it is halved so often."""
 
 LADDER, LAST, LADDER_HALVINGS = (0.7, 0.5, 0.3, 0.15, 0.0), (0.5, 0.0), 3
 """Parts of the price where a level costs too much, then at all levels; how often the step is halved."""
@@ -187,14 +187,9 @@ class _Allowed:
         most: Floats = self.fresh.cost * (1.0 + self.tolerance + _ROUNDING)
         return most
 
-    def over(self, found: Solution) -> NDArray[np.bool_]:
-        """Which levels cost more than the tolerance allows."""
-        over: NDArray[np.bool_] = found.cost > self.most
-        return over
-
     def kept(self, found: Solution) -> bool:
         """Whether no level costs more than the tolerance allows."""
-        return not self.over(found).any()
+        return bool((found.cost <= self.most).all())
 
     def spared(self, found: Solution) -> bool:
         """Whether it is kept, and enough of it left for later releases, in the mean over levels."""
@@ -217,10 +212,8 @@ def _use_tolerance(
         return _lower_price(problem, settled, allowed)
     if not allowed.spared(settled):
         return settled, price
-    known, follow = (settled, price), partial(_follow_at, problem, start)
-    together = _search(known, highest, follow, allowed.spared, HALVINGS)
-    apart = _search(known, highest, follow, allowed.spared, LEVEL_HALVINGS, allowed.over)
-    return min(together, apart, key=lambda each: int(each[0].moved.sum()))
+    follow = partial(_follow_at, problem, start)
+    return _search((settled, price), highest, follow, allowed.spared, HALVINGS)
 
 
 def _lower_price(problem: Problem, found: Solution, allowed: _Allowed) -> tuple[Solution, Floats]:
@@ -240,7 +233,7 @@ def _descend(
     """Lower the price where a level costs too much, then at all levels, until the tolerance is kept."""
     price, stage = problem.price, problem
     for rung, part in enumerate((*LADDER, *LAST)):
-        over = allowed.over(found)
+        over = found.cost > allowed.most
         if rung >= len(LADDER):  # what was no reason yesterday is one now
             units = replace(problem.units, inertia=np.zeros_like(problem.units.inertia))
             stage, over = replace(problem, units=units, least=0.0), np.ones_like(over)
@@ -259,20 +252,15 @@ def _search(
     follow: Callable[[Floats], Solution],
     suits: Callable[[Solution], bool],
     times: int,
-    over: Callable[[Solution], NDArray[np.bool_]] | None = None,
 ) -> tuple[Solution, Floats]:
-    """Look between a price that suits and a higher one; of what suits, take what moves least.
-
-    Where a price does not suit because some levels are `over` their limit, only these get a lower one.
-    """
+    """Look between a price that suits and a higher one; of what suits, take what moves least."""
     found, price = known
     low = price
     for _ in range(times):
         middle = 0.5 * (low + high)
         tried = follow(middle)
         if not suits(tried):
-            wrong = None if over is None else over(tried)
-            high = middle if wrong is None or not wrong.any() else np.where(wrong, middle, high)
+            high = middle
             continue
         low = middle
         if int(tried.moved.sum()) < int(found.moved.sum()):
