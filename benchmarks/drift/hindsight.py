@@ -4,8 +4,9 @@ On the slow panels for choosing. `follow` at several prices; then flat clusters,
 rows move one by one from the first clusters of `follow`. A row moves if a saving exceeds a threshold, a
 multiple of the mean distance of a row to its center: today's saving; the sum of all savings since they
 began; or the saving at other values: the mean of today's and yesterday's; the same after yesterday's were
-carried along with the center of their cluster; the mean of both savings; or the saving at today's values
-carried on by half of the last change. *Hindsight* knows all releases: it
+carried along with the center of their cluster; the mean of both savings; the same with an average of all
+earlier values, the latest of which count most; or the saving at today's values carried on by half of the
+last change. *Hindsight* knows all releases: it
 minimizes the sum of all costs plus the threshold for each move, means and paths of rows in turns.
 """
 
@@ -78,8 +79,12 @@ def move_online(
     threshold: float,
     rule: Rule,
     where: Places = at_today,
+    latest: float = 1.0,
 ) -> list[Labels]:
-    """Labels of all releases, each decided without the later ones; new rows go to the nearest center."""
+    """Labels of all releases, each decided without the later ones; new rows go to the nearest center.
+
+    Of each row, an average is remembered in which `latest` is the weight of the last values.
+    """
     table = Histories.of([one.ids for one in releases])
     k, n = int(first.max()) + 1, table.n_rows
     label, total = np.full(n, -1), np.zeros(n)
@@ -104,7 +109,9 @@ def move_online(
             if (after == labels).all():
                 break
             labels = after
-        label[place], values[place], total[place] = labels, X, np.where(go | new, 0.0, summed)
+        carried = before + (centers - old)[home] * (latest < 1.0)
+        values[place] = latest * X + (1.0 - latest) * carried
+        label[place], total[place] = labels, np.where(go | new, 0.0, summed)
         found.append(labels)
     return found
 
@@ -171,18 +178,24 @@ def main() -> None:
         runs = [run_states(Follow(options), releases) for releases in panels]
         told = ", ".join(f"{name} {value:g}" for name, value in options.items())
         lines.append(line("follow", told, lambda i, k, r=runs: [one.names[k] for one in r[i]]))
-    rules: dict[str, tuple[Rule, Places, tuple[float, ...]]] = {
-        "flat: today's saving": (by_saving, at_today, (0.3, 0.4, 0.5)),
-        "flat: sum of savings": (by_sum, at_today, (0.6, 0.8, 1.0)),
-        "flat: saving at the mean of two releases": (by_saving, at_mean, (0.2, 0.3, 0.4)),
-        "flat: the same, carried along": (by_saving, at_carried_mean, (0.2, 0.3, 0.4)),
-        "flat: mean of today's and yesterday's saving": (by_saving, at_both, (0.3, 0.4, 0.5)),
-        "flat: saving where the trend leads": (by_saving, at_trend, (0.5, 0.6, 0.7)),
+    rules: dict[str, tuple[Rule, Places, float, tuple[float, ...]]] = {
+        "flat: today's saving": (by_saving, at_today, 1.0, (0.3, 0.4, 0.5)),
+        "flat: sum of savings": (by_sum, at_today, 1.0, (0.6, 0.8, 1.0)),
+        "flat: saving at the mean of two releases": (by_saving, at_mean, 1.0, (0.2, 0.3, 0.4)),
+        "flat: the same, carried along": (by_saving, at_carried_mean, 1.0, (0.2, 0.3, 0.4)),
+        "flat: mean of today's and yesterday's saving": (by_saving, at_both, 1.0, (0.3, 0.4, 0.5)),
+        "flat: mean of today's saving and an earlier average": (
+            by_saving,
+            at_both,
+            0.3,
+            (0.2, 0.3, 0.4),
+        ),
+        "flat: saving where the trend leads": (by_saving, at_trend, 1.0, (0.5, 0.6, 0.7)),
     }
-    for what, (rule, where, thresholds) in rules.items():
+    for what, (rule, where, latest, thresholds) in rules.items():
         for h in thresholds:
-            run = lambda i, k, h=h, rule=rule, where=where: move_online(  # noqa: E731
-                panels[i], first[i, k], h, rule, where
+            run = lambda i, k, h=h, rule=rule, where=where, latest=latest: move_online(  # noqa: E731
+                panels[i], first[i, k], h, rule, where, latest
             )
             lines.append(line(what, f"threshold {h:g}", run))
     for h in (0.5, 1.0, 2.0):
