@@ -243,7 +243,8 @@ class Lineage:
         Returns
         -------
         ndarray
-            Fields `release`, `label`, `level`, `name` and `held`, for the releases that have it.
+            Fields `release`, `label`, `level`, `name` and `held`, for the releases that have it. `held`
+            says whether the price of moving held the row at `n_clusters`, not at the level of the line.
         """
         lines: list[tuple[Any, ...]] = []
         for release in self:
