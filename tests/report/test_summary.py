@@ -399,6 +399,10 @@ def test_k_stands_out_only_where_no_other_k_moves_less():
     assert "No k moves clearly less than the others. The smallest" in text
     dip.mean[4] = 0.08
     assert choosing._pick(dip) == 6
+    headline, text = choosing._explain_k(dip, 6, None, None, [])
+    assert headline == "k = 6 stands out"
+    assert "8.0% of the remaining rows change cluster: less than at both neighbors" in text
+    assert "less than at its neighbor" in choosing._explain_k(dip, 7, None, None, [])[1]
 
 
 def test_the_last_k_is_not_called_best_separated():
