@@ -139,10 +139,11 @@ def _decide(
         if nobody:
             return _Outcome(fresh, problem.price, fresh.cost, parent=fitted.parent)
         assert options.tolerance is not None
-        settled = start if today.is_same else _follow_at(problem, start, problem.price)
-        moved = int(settled.moved.sum()) / (settled.moved.size * today.units.n_surviving)
-        used = max(0.0, 1.0 - RESERVE * moved)
-        allowed = _Allowed(fresh, options.tolerance, used)
+        allowed, settled = _Allowed(fresh, options.tolerance), start
+        if not allowed.spared(start):  # otherwise nobody moves, whatever would move at the price
+            settled = start if today.is_same else _follow_at(problem, start, problem.price)
+            moved = int(settled.moved.sum()) / (settled.moved.size * today.units.n_surviving)
+            allowed = replace(allowed, used=max(0.0, 1.0 - RESERVE * moved))
         found, price = _use_tolerance(problem, start, settled, allowed)
         parent = fitted.parent if found is fresh else None
         outcome = _Outcome(found, price, fresh.cost, not allowed.kept(found), None, parent)
@@ -179,7 +180,7 @@ class _Allowed:
 
     fresh: Solution
     tolerance: float
-    used: float
+    used: float = 0.0
 
     @cached_property
     def most(self) -> Floats:
