@@ -11,7 +11,7 @@ from sklearn.metrics import silhouette_samples
 
 from holdfast import HierarchicalKMedian, average_sensitivity, row_influence
 from holdfast._machine.hash import keyed_sample
-from holdfast.clusterers import METHODS, Method, as_clusterer
+from holdfast.clusterers import METHODS
 from holdfast.hierarchy import cost as cost_of_clusters
 from holdfast.hierarchy.cost import k_median_cost
 from holdfast.hierarchy.rules import Column
@@ -298,17 +298,17 @@ def test_sample_is_keyed_by_content():
 
 
 @pytest.mark.parametrize(("method", "epsilon"), [("means", 0.001), ("medoids", 0.05)])
-def test_other_methods_work(rows, monkeypatch, method, epsilon):
+def test_other_methods_and_own_clusterers_work(rows, monkeypatch, method, epsilon):
     monkeypatch.setattr(choosing, "_EPSILON_TRIALS", 3)
     report = build(
         rows[:40], estimator=HierarchicalKMedian(method=method), trials=2, delete=[1],
-        methods=["ward"],
+        methods={"mine": lambda X, k, seed: np.arange(len(X)) % k},
     )  # fmt: skip
     names = [m["name"] for m in report.content["comparison"]["methods"]]
-    assert names == [method, "ward"]
+    assert names == [method, "mine"]
     assert report.content["choosing"]["epsilon"]["used"] == epsilon
     assert report.verdict.startswith("When one row is removed")
-    assert "Ward linkage" in report.verdict
+    assert "mine" in report.verdict
 
 
 def test_default_comparison_names_each_method_once(rows):
@@ -494,13 +494,11 @@ def test_one_column_has_a_page():
     assert report.content["segments"]["points"]["axes"] == []
 
 
-def test_method_that_always_fails_is_left_out_with_its_reason(rows, monkeypatch):
+def test_method_that_always_fails_is_left_out_with_its_reason(rows):
     def broken(X, k, seed):
         raise FloatingPointError("no luck")
 
-    known = {**METHODS, "broken": Method("broken", "Broken", lambda: as_clusterer(broken))}
-    monkeypatch.setattr("holdfast.report.inputs.METHODS", known)
-    report = build(rows[:30], methods=["ward", "broken"], trials=2)
+    report = build(rows[:30], methods={"ward": METHODS["ward"].build(), "broken": broken}, trials=2)
     (left_out,) = report.content["comparison"]["left_out"]
     assert left_out["name"] == "broken"
     assert "no luck" in left_out["reason"]
@@ -515,6 +513,7 @@ def test_method_that_always_fails_is_left_out_with_its_reason(rows, monkeypatch)
         ({"ids": ["a"]}, "ids must have one for each of 90 rows; got 1"),
         ({"values": np.zeros((90, 3))}, "values must have the shape of X"),
         ({"methods": ["word"]}, "names among means, .*; got 'word'"),
+        ({"methods": {"tree": METHODS["ward"].build()}}, "choose another name"),
         ({"delete": [0.97]}, "leaves 3 of 90 rows, too few for 4 clusters"),
         ({"trials": 0}, "trials must be an integer of at least 1"),
         ({"trials": 1}, "trials must be at least 2"),

@@ -42,7 +42,7 @@ _WORDS = {
     r"^delete must": "--delete must",
     r"^metric must": "--metric must",
     r'"(euclidean|manhattan|cosine|precomputed)"': r"\1",
-    r"methods must be names among": "--methods must be some of",
+    r"methods must be a mapping of names to clusterers, or names among": "--methods must be some of",
     r"; their cost overflows float64\. Rescale X\b": "; their cost overflows. Rescale the columns",
     r"\bof X\b": "of the table",
     r"^X\b": "the table",

@@ -3,7 +3,7 @@
 from __future__ import annotations  # short names in help()
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -36,7 +36,7 @@ def build_report(
     *,
     n_clusters: int = 8,
     estimator: HierarchicalKMedian | None = None,
-    methods: Sequence[str] | None = None,
+    methods: Sequence[str] | Mapping[str, Any] | None = None,
     names: Sequence[str | Column] | None = None,
     ids: Sequence[Any] | None = None,
     values: ArrayLike | None = None,
@@ -63,9 +63,10 @@ def build_report(
         The cut that is measured and shown first: at most half the rows, and at most 32.
     estimator : HierarchicalKMedian, default=None
         The clusterer. Its `n_clusters`, `max_centers` and `random_state` are set by the report.
-    methods : sequence of str, default=None
-        Methods to compare with: names from `holdfast.clusterers.METHODS`. None compares the three
-        methods of holdfast, Ward, average, complete and single linkage, and bisecting k-means.
+    methods : sequence of str, or mapping of str to clusterer, default=None
+        Methods to compare with: names from `holdfast.clusterers.METHODS`, or names and clusterers
+        as for `average_sensitivity`. None compares the three methods of holdfast, Ward, average,
+        complete and single linkage, and bisecting k-means.
     names : sequence of str or Column, default=None
         Names of the columns. A ``holdfast.hierarchy.rules.Column`` can also say that a column
         is the indicator of a category, or a date.

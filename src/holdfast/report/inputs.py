@@ -1,6 +1,6 @@
 """The arguments of a report, validated once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +34,7 @@ Rows = NDArray[np.float64]
 class ComparedMethod:
     """One line of the comparison."""
 
-    name: str  # in the registry
+    name: str  # in the registry, or the key of the caller's mapping
     title: str  # the name on the page
     clusterer: Clusterer
     is_own: bool = False  # whether the page shows its clustering
@@ -91,7 +91,7 @@ def check_inputs(
     ids: Sequence[Any] | None,
     values: ArrayLike | None,
     estimator: HierarchicalKMedian | None,
-    methods: Sequence[str] | None,
+    methods: Any,
     delete: Sequence[int | float],
     trials: int,
     repeats: int,
@@ -185,16 +185,23 @@ def _check_size(rows: Rows, n_clusters: int) -> int:
     return max_k
 
 
-def _resolve_methods(
-    methods: Sequence[str] | None, estimator: HierarchicalKMedian
-) -> tuple[ComparedMethod, ...]:
+def _resolve_methods(methods: Any, estimator: HierarchicalKMedian) -> tuple[ComparedMethod, ...]:
     """List what is compared: the report's own method first, each method once."""
     own = METHODS[estimator.method]
     shown = as_clusterer(estimator, name=own.title)
     found = {own.name: ComparedMethod(own.name, own.title, shown, is_own=True)}
+    if isinstance(methods, Mapping):
+        for key, clusterer in methods.items():
+            if key in (own.name, own.title):
+                raise ValueError(f"{key!r} is the report's own method; choose another name.")
+            found[str(key)] = ComparedMethod(str(key), str(key), as_clusterer(clusterer))
+        return tuple(found.values())
     for name in COMPARED_METHODS if methods is None else methods:
         if name not in METHODS:
-            raise ValueError(f"methods must be names among {', '.join(METHODS)}; got {name!r}.")
+            raise ValueError(
+                f"methods must be a mapping of names to clusterers, or names among "
+                f"{', '.join(METHODS)}; got {name!r}."
+            )
         method = METHODS[name]
         found.setdefault(name, ComparedMethod(name, method.title, method.build()))
     return tuple(found.values())

@@ -349,6 +349,8 @@ def _is_better(peer: Entry, own: Entry) -> bool:
 def _suggest_command(method: Entry, k: int, command: str) -> str:
     """Return how to use a method: the same command where there is one, otherwise Python."""
     if method["kind"] != "holdfast":
+        if method["name"] == method["title"]:
+            return f"the clusterer that you passed as {method['name']!r}"
         return f"holdfast.clusterers.METHODS[{method['name']!r}].build().fit(X, seed=0).cut({k})"
     if command.startswith("holdfast "):
         plain = re.sub(r" --method[= ]\S+", "", command)
