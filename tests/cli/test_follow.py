@@ -243,7 +243,7 @@ WRONG = {
     "no budget": (["--budget", "many"], "--budget must be a fraction"),
     "price": (["--price", "-1"], "--price must be a number of at least 0"),
     "levels": (["--levels", "0"], "--levels must be positive numbers"),
-    "too many levels": (["--levels", "2,300"], "levels and --clusters must be at most"),
+    "too many levels": (["--levels", "2,300"], "--levels must be at most"),
     "id": (["--id", "nobody"], "no column 'nobody'"),
     "tolerance": (["--tolerance", "-5%"], "--tolerance must be a fraction"),
     "label": (["--label", "x"], "describe a release; add --lineage"),
@@ -282,7 +282,7 @@ TABLES = {
     "missing id": (lambda lines: [*lines[:-1], lines[-1].replace("C094", "")], "id"),
     "other columns": (drop_a_column, "lacks 1 of the 2 columns that the model needs: visits"),
     "no ids": (drop_the_ids, "name the column that identifies rows with --id"),
-    "too few rows": (lambda lines: lines[:3], "must be at most 2"),
+    "too few rows": (lambda lines: lines[:3], "as many rows as there are clusters, 3; got 2"),
     "no rows": (lambda lines: lines[:1], "no rows"),
 }
 

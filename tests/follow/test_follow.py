@@ -442,7 +442,10 @@ def test_without_common_rows_the_model_is_fitted_again_with_new_names():
         ({"budget": "1%"}, "budget must be a fraction"),
         ({"price": np.inf}, "price must be a non-negative number; got inf"),
         ({"tolerance": np.nan}, "tolerance must be a non-negative number; got nan"),
-        ({"levels": (2, 300)}, "levels and n_clusters must be at most 8"),
+        (
+            {"levels": (2, 300)},
+            "^levels must be at most 8, the number of clusters of this .* got 300",
+        ),
         ({"levels": (0,)}, "levels must be an integer of at least 1"),
         ({"levels": 8}, "levels must be a list of numbers of clusters; got 8"),
         ({"ids": None}, "This model has ids, so X needs ids too"),
@@ -470,7 +473,7 @@ def test_an_index_that_repeats_is_named():
 
 def test_too_few_rows():
     model = fit(blobs(1), np.arange(240))
-    with pytest.raises(ValueError, match=r"at most 3, the number of rows of X"):
+    with pytest.raises(ValueError, match=r"as many rows as there are clusters, 4; got 3"):
         model.follow(blobs(1)[:3], ids=np.arange(3))
     with pytest.raises(ValueError, match="at least as many distinct rows"):
         model.follow(np.ones((9, 3)), ids=np.arange(9) + 1000)

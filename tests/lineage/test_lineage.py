@@ -271,6 +271,12 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
         Lineage(tmp_path / "notes.txt")
 
 
+def test_a_folder_called_like_a_release_is_named(tmp_path):
+    (tmp_path / "000000.release").mkdir()
+    with pytest.raises(DamagedFile, match=r"000000\.release cannot be loaded: it is a folder"):
+        Lineage(tmp_path)
+
+
 def test_releases_are_found_by_number_or_label(written):
     with pytest.raises(ValueError, match="no release is called 'week 9'"):
         written["week 9"]

@@ -77,8 +77,13 @@ def test_bad_labels_to_match_are_named(arguments, message):
     ("ids", "message"),
     [
         ({"reference_ids": [1, 2]}, "or neither; got one"),
-        ({"reference_ids": [1, 2, 3], "new_ids": [1, 2]}, "each of 2 labels"),
-        ({"reference_ids": [1, 1], "new_ids": [1, 2]}, "must be unique; got .*1.* 2 times"),
+        ({"reference_ids": [1, 2, 3], "new_ids": [1, 2]}, r"^reference_ids must .* \(2,\); got"),
+        ({"reference_ids": [1, 2], "new_ids": ["a", None]}, "^new_ids must be all .* got NoneType"),
+        ({"reference_ids": [1, 2], "new_ids": ["1", "2"]}, "none. Check that both are"),
+        (
+            {"reference_ids": [1, 1], "new_ids": [1, 2]},
+            "^reference_ids must be unique; got 1 2 times",
+        ),
         ({"reference_ids": [1, 2], "new_ids": [3, 4]}, "in common; got none"),
     ],
 )

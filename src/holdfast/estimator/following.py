@@ -286,12 +286,15 @@ class FollowedModel:
         for level in given:
             check_integer("levels", level)
         chosen = tuple(sorted({int(level) for level in given} | {int(k)}))
-        most = min(self.hierarchy_.n_centers, n_rows)
-        if chosen[-1] > most:
-            what = "rows of X" if most == n_rows else "clusters of this model's hierarchy"
+        if chosen[-1] > self.hierarchy_.n_centers:
             raise ValueError(
-                f"levels and n_clusters must be at most {most}, the number of {what}; got "
-                f"{chosen[-1]}. Follow fewer clusters, or fit again."
+                f"levels must be at most {self.hierarchy_.n_centers}, the number of clusters of this "
+                f"model's hierarchy; got {chosen[-1]}. Follow fewer clusters, or fit again."
+            )
+        if chosen[-1] > n_rows:
+            raise ValueError(
+                f"X must have at least as many rows as there are clusters, {chosen[-1]}; got {n_rows}. "
+                "Follow fewer clusters, or fit again."
             )
         from holdfast.follow.engine import Options
 

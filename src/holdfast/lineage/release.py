@@ -334,6 +334,8 @@ def read_entries(folder: Path, known: list[Entry] | None = None) -> list[Entry]:
 
 
 def _read_entry(path: Path, number: int, before: list[Entry]) -> Entry:
+    if path.is_dir():
+        raise DamagedFile(path, "it is a folder", RESTORE)
     found = read_archive(path, {KIND}, with_arrays=False)
     metadata = found.metadata
     expected = (before[-1].digest, before[0].digest) if before else (None, None)

@@ -29,8 +29,8 @@ class DepartedRows:
     level: int  # the number of clusters among which the names are
 
 
-def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
-    """Check ids: unique integers or strings, one per row.
+def check_ids(X: Any, ids: ArrayLike | None, n_rows: int, name: str = "ids") -> NDArray[Any] | None:
+    """Check ids: unique integers or strings, one per row; errors call them by `name`.
 
     Without ids, those of prepared rows or the index of a DataFrame is taken if it is unique and does
     more than count rows.
@@ -47,16 +47,16 @@ def check_ids(X: Any, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None
     # NumPy would turn a list of texts with a missing one, or with a number, into texts.
     array = np.asarray(ids, dtype=None if hasattr(ids, "dtype") else object)
     if array.shape != (n_rows,):
-        raise ValueError(f"ids must have one id per row, shape ({n_rows},); got {array.shape}.")
-    found = normal_ids(array)
+        raise ValueError(f"{name} must have one id per row, shape ({n_rows},); got {array.shape}.")
+    found = normal_ids(array, name)
     if not _are_unique(found):
         values, counts = np.unique(found, return_counts=True)
         (most,) = values[[counts.argmax()]].tolist()
         shown = str.__repr__(most) if isinstance(most, str) else most
         raise ValueError(
-            f"ids must be unique; got {shown} {counts.max()} times. Keep one row of each."
+            f"{name} must be unique; got {shown} {counts.max()} times. Keep one row of each."
         )
-    _check_text(found)
+    _check_text(found, name)
     return found
 
 
@@ -81,10 +81,10 @@ def identify_rows(ids: NDArray[Any] | None, keyed_by: Any, n_rows: int) -> Float
     return np.column_stack(halves).astype(np.float64)
 
 
-def normal_ids(array: NDArray[Any]) -> NDArray[Any]:
+def normal_ids(array: NDArray[Any], name: str = "ids") -> NDArray[Any]:
     """Integers as int64, strings as objects; anything else raises an error."""
     if array.dtype.kind in "iu":
-        return _as_int64(array)
+        return _as_int64(array, name)
     if array.dtype.kind == "U":
         return array.astype(object)
     if array.dtype.kind == "O":
@@ -93,27 +93,27 @@ def normal_ids(array: NDArray[Any]) -> NDArray[Any]:
         if kinds <= {str}:
             return array
         if kinds == {int}:
-            return _as_int64(array)
-        names = " and ".join(sorted(kind.__name__ for kind in kinds))
+            return _as_int64(array, name)
+        types = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise ValueError(
-            f"ids must be all integers or all strings, none missing; got {names}. Convert them."
+            f"{name} must be all integers or all strings, none missing; got {types}. Convert them."
         )
     raise ValueError(
-        f"ids must be integers or strings, none missing; got dtype {array.dtype}. Convert them."
+        f"{name} must be integers or strings, none missing; got dtype {array.dtype}. Convert them."
     )
 
 
-def _as_int64(array: NDArray[Any]) -> NDArray[np.int64]:
+def _as_int64(array: NDArray[Any], name: str) -> NDArray[np.int64]:
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     if not -(1 << 63) <= low <= high < 1 << 63:
         wrong = high if high >= 1 << 63 else low
         raise ValueError(
-            f"ids that are integers must be from -2^63 to 2^63 - 1; got {wrong}. Use strings."
+            f"{name} that are integers must be from -2^63 to 2^63 - 1; got {wrong}. Use strings."
         )
     return array.astype(np.int64)
 
 
-def _check_text(ids: NDArray[Any]) -> None:
+def _check_text(ids: NDArray[Any], name: str) -> None:
     """Refuse texts that cannot be written to a file."""
     if ids.dtype.kind != "O":
         return
@@ -125,7 +125,7 @@ def _check_text(ids: NDArray[Any]) -> None:
                 text.encode()
             except UnicodeEncodeError:
                 raise ValueError(
-                    f"ids must be valid Unicode; got {str.__repr__(text)}. Replace its surrogates."
+                    f"{name} must be valid Unicode; got {str.__repr__(text)}. Replace its surrogates."
                 ) from None
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast.follow.report import name_events, partners_of
+from holdfast.rows.ids import check_ids, find_ids
 from holdfast.stability.measures import Labels, overlap_table
 
 Numbers = NDArray[np.float64]
@@ -37,7 +38,7 @@ def match_labels(
     new : array-like of shape (n_new,)
         The labels to rename.
     reference_ids, new_ids : array-like of shape (n_reference,) and (n_new,), default=None
-        Unique row ids. If None, the rows of `reference` and `new` are the same, in the same order.
+        Unique row ids, integers or strings. If None, the rows of `reference` and `new` are the same, in the same order.
     noise : int or str, default=None
         A label that means "no cluster", such as -1. It is never matched or renamed.
 
@@ -196,26 +197,18 @@ def _common_rows(
                 "Pass reference_ids and new_ids to say which rows are the same."
             )
         return np.arange(old.size), np.arange(old.size)
-    known = _check_ids("reference_ids", old_ids, old.size)
-    today = _check_ids("new_ids", new_ids, new.size)
-    _, old_rows, new_rows = np.intersect1d(known, today, assume_unique=True, return_indices=True)
-    if old_rows.size == 0:
-        raise ValueError("reference_ids and new_ids must have ids in common; got none.")
-    return old_rows, new_rows
-
-
-def _check_ids(what: str, ids: ArrayLike, n_rows: int) -> NDArray[Any]:
-    array = np.asarray(ids)
-    if array.shape != (n_rows,):
+    known = check_ids(None, old_ids, old.size, "reference_ids")
+    today = check_ids(None, new_ids, new.size, "new_ids")
+    assert known is not None
+    assert today is not None
+    place = find_ids(today, known, unique=True)
+    new_rows = np.flatnonzero(place >= 0)
+    if new_rows.size == 0:
         raise ValueError(
-            f"{what} must have one id for each of {n_rows} labels; got shape {array.shape}."
+            "reference_ids and new_ids must have ids in common; got none. Check that both are integers "
+            "or both strings."
         )
-    distinct, counts = np.unique(array, return_counts=True)
-    if distinct.size < n_rows:
-        raise ValueError(
-            f"{what} must be unique; got {distinct[counts.argmax()]!r} {counts.max()} times."
-        )
-    return array
+    return place[new_rows], new_rows
 
 
 def _unused_names(used: NDArray[Any]) -> Iterator[Any]:
