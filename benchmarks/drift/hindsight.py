@@ -6,8 +6,9 @@ multiple of the mean distance of a row to its center: today's saving; the sum of
 began; or the saving at other values: the mean of today's and yesterday's; the same after yesterday's were
 carried along with the center of their cluster; the mean of both savings; the same with an average of all
 earlier values, the latest of which count most; or the saving at today's values carried on by half of the
-last change. *Hindsight* knows all releases: it
-minimizes the sum of all costs plus the threshold for each move, means and paths of rows in turns.
+last change. *Foresight* knows the next releases as they will be: each row takes the first step of the path
+through them that minimizes its distances plus the threshold for each move. No forecast can do better.
+*Hindsight* knows all releases, and means and paths are chosen in turns.
 """
 
 import sys
@@ -31,6 +32,7 @@ Labels = NDArray[np.integer]
 Rule = Callable[[Array, Array], tuple[Array, Array]]
 Places = Callable[[Array, Array, Array], list[Array]]
 ROUNDS = 12
+LAGS = (0, 1)
 
 
 def distances(X: Array, centers: Array) -> Array:
@@ -116,31 +118,103 @@ def move_online(
     return found
 
 
+def cheapest_paths(
+    near: Array, there: NDArray[np.bool_], paid: float, home: Labels | None = None
+) -> Labels:
+    """Return the clusters of each row, release by release, that minimize its distances and what moves cost.
+
+    `near` is the distance of each row to each center in each release, 0 where the row is not `there`. A
+    move costs `paid` if the row is in both releases. `home` is the cluster before the first one, -1: none.
+    """
+    count, n, k = near.shape
+    value, came = near[0], np.zeros((count, n, k), dtype=np.intp)
+    if home is not None:
+        value = value + paid * ((home >= 0)[:, None] & (np.arange(k) != home[:, None]))
+    for t in range(1, count):
+        best = value.argmin(axis=1)
+        toll = np.where(there[t] & there[t - 1], paid, 0.0)
+        other = (value.min(axis=1) + toll)[:, None]
+        came[t] = np.where(other < value, best[:, None], np.arange(k))
+        value = np.minimum(value, other) + near[t]
+    path = [value.argmin(axis=1)]
+    for t in range(count - 1, 0, -1):
+        path.append(came[t][np.arange(n), path[-1]])
+    return np.array(path[::-1])
+
+
+def look_at(
+    releases: list[Release], places: list[NDArray[np.intp]], label: Labels, centers: list[Array]
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Distances of all rows to the means of each release, and who is there; `centers` are brought up to date."""
+    near = np.zeros((len(releases), label.shape[1], centers[0].shape[0]))
+    there = np.zeros(near.shape[:2], dtype=bool)
+    for t, (place, release) in enumerate(zip(places, releases, strict=True)):
+        centers[t] = means_of(release.X, label[t, place], centers[t])
+        near[t, place], there[t, place] = distances(release.X, centers[t]), True
+    return near, there
+
+
+def move_with_foresight(
+    releases: list[Release], first: Labels, threshold: float, known: int
+) -> list[Labels]:
+    """Labels of all releases, each decided with the next `known` ones at hand: the first step of each path."""
+    table = Histories.of([one.ids for one in releases])
+    k, home = int(first.max()) + 1, np.full(table.n_rows, -1)
+    home[table.places[0]] = first
+    start = means_of(releases[0].X, first, np.zeros((k, releases[0].X.shape[1])))
+    found = [first]
+    for t in range(1, len(releases)):
+        window, places = releases[t : t + 1 + known], table.places[t : t + 1 + known]
+        centers, label = [start] * len(window), home
+        for _ in range(ROUNDS):
+            near, there = look_at(window, places, np.tile(label, (len(window), 1)), centers)
+            paid = threshold * near[0].min(axis=1)[there[0]].mean()
+            after = np.where(there[0], cheapest_paths(near, there, paid, home)[0], home)
+            if (after == label).all():
+                break
+            label = after
+        home, start = label, centers[0]
+        found.append(home[table.places[t]])
+    return found
+
+
 def move_in_hindsight(
     releases: list[Release], labels: list[Labels], threshold: float
 ) -> list[Labels]:
     """Labels of all releases that minimize all costs and moves: each row takes its cheapest path."""
     table = Histories.of([one.ids for one in releases])
-    k, n, count = int(labels[0].max()) + 1, table.n_rows, len(releases)
-    centers = [np.zeros((k, releases[0].X.shape[1]))] * count
+    places, path = table.places, np.full((len(releases), table.n_rows), -1)
+    for t, place in enumerate(places):
+        path[t, place] = labels[t]
+    k = int(labels[0].max()) + 1
+    centers = [np.zeros((k, releases[0].X.shape[1]))] * len(releases)
     for _ in range(ROUNDS):
-        near, there = np.zeros((count, n, k)), np.zeros((count, n), dtype=bool)
-        for t, (place, release) in enumerate(zip(table.places, releases, strict=True)):
-            centers[t] = means_of(release.X, labels[t], centers[t])
-            near[t, place], there[t, place] = distances(release.X, centers[t]), True
-        paid = threshold * near.min(axis=2)[there].mean()
-        value, came = near[0], np.zeros((count, n, k), dtype=np.intp)
-        for t in range(1, count):
-            best = value.argmin(axis=1)
-            toll = np.where(there[t] & there[t - 1], paid, 0.0)
-            other = (value.min(axis=1) + toll)[:, None]
-            came[t] = np.where(other < value, best[:, None], np.arange(k))
-            value = np.minimum(value, other) + near[t]
-        here = value.argmin(axis=1)
-        for t in range(count - 1, -1, -1):
-            labels[t] = here[table.places[t]]
-            here = came[t][np.arange(n), here]
-    return labels
+        near, there = look_at(releases, places, path, centers)
+        path = cheapest_paths(near, there, threshold * near.min(axis=2)[there].mean())
+    return [path[t, place] for t, place in enumerate(places)]
+
+
+def explain_next(releases: list[Release], lags: int) -> float:
+    """Fraction of the variance of the next changes that a linear forecast explains, in the later half.
+
+    The forecast is fitted to all earlier changes of all rows: a change follows from a row's values and its
+    last `lags` changes. Values are relative to the mean of all rows, which moves nobody.
+    """
+    table = Histories.of([one.ids for one in releases])
+    values = np.full((len(releases), table.n_rows, releases[0].X.shape[1]), np.nan)
+    for t, (place, release) in enumerate(zip(table.places, releases, strict=True)):
+        values[t, place] = release.X - release.X.mean(axis=0)
+    step = np.diff(values, axis=0)
+    missed = total = 0.0
+    for t in range(max(lags + 1, len(releases) // 2), len(releases) - 1):
+        known = [np.hstack([values[u], *step[u - lags : u]]) for u in range(lags, t + 1)]
+        before, after = np.concatenate(known[:-1]), np.concatenate(step[lags:t])
+        there = ~np.isnan(np.hstack([before, after])).any(axis=1)
+        rule = np.linalg.lstsq(before[there], after[there], rcond=None)[0]
+        there = ~np.isnan(np.hstack([known[-1], step[t]])).any(axis=1)
+        missed += float(((known[-1][there] @ rule - step[t][there]) ** 2).sum())
+        total += float((step[t][there] ** 2).sum())
+    return 1.0 - missed / total
 
 
 def measure(releases: list[Release], labels: list[Labels]) -> tuple[float, Array]:
@@ -151,7 +225,8 @@ def measure(releases: list[Release], labels: list[Labels]) -> tuple[float, Array
 
 
 def main() -> None:
-    panels = [one.make(0) for one in SERIES if one.group == SLOW and one.chosen_on]
+    series = [one for one in SERIES if one.group == SLOW and one.chosen_on]
+    panels = [one.make(0) for one in series]
     steppers = {one.name: one.build() for one in METHODS}
     known, first = {}, {}
     for i, releases in enumerate(panels):
@@ -198,12 +273,23 @@ def main() -> None:
                 panels[i], first[i, k], h, rule, where, latest
             )
             lines.append(line(what, f"threshold {h:g}", run))
+    for ahead, thresholds in ((1, (0.3, 0.5, 0.7)), (3, (0.5, 0.8, 1.2)), (12, (0.8, 1.2, 2.0))):
+        told = "the next release" if ahead == 1 else f"the next {ahead} releases"
+        for h in thresholds:
+            lines.append(
+                line(f"flat: foresight of {told}", f"threshold {h:g}", lambda i, k, h=h, ahead=ahead: (
+                    move_with_foresight(panels[i], first[i, k], h, ahead)))
+            )  # fmt: skip
     for h in (0.5, 1.0, 2.0):
         lines.append(
             line("flat: hindsight", f"threshold {h:g}", lambda i, k, h=h: move_in_hindsight(
                 panels[i], move_online(panels[i], first[i, k], 0.3, by_saving), h))
         )  # fmt: skip
     print(markdown_table(["rule", "option", "moved / warm k-means'", "cost"], lines))
+    print("\nWhat a linear forecast explains of the next changes, in % of their variance:\n")
+    skill = [[one.name, *(f"{100.0 * explain_next(panel, lags):.0f}" for lags in LAGS)]
+             for one, panel in zip(series, panels, strict=True)]  # fmt: skip
+    print(markdown_table(["panel", *(f"from values and {n} changes" for n in LAGS)], skill))
 
 
 if __name__ == "__main__":
