@@ -12,7 +12,9 @@ through them that minimizes its distances plus the threshold for each move. No f
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +33,10 @@ Array = NDArray[np.float64]
 Labels = NDArray[np.integer]
 Rule = Callable[[Array, Array], tuple[Array, Array]]
 Places = Callable[[Array, Array, Array], list[Array]]
+Run = Callable[[str, int], list[Labels]]  # of a panel and a k
 ROUNDS = 12
 LAGS = (0, 1)
+COSTS = (1.0, 1.01, 1.02)
 
 
 def distances(X: Array, centers: Array) -> Array:
@@ -73,6 +77,18 @@ def at_both(X: Array, before: Array, shift: Array) -> list[Array]:
 
 def at_trend(X: Array, before: Array, _shift: Array) -> list[Array]:
     return [X + 0.5 * (X - before)]
+
+
+RULES: tuple[tuple[str, Rule, Places, float, tuple[float, ...]], ...] = (
+    ("today's saving", by_saving, at_today, 1.0, (0.3, 0.4, 0.5, 0.6)),
+    ("sum of savings", by_sum, at_today, 1.0, (0.5, 0.6, 0.8, 1.0, 1.2)),
+    ("saving at the mean of two releases", by_saving, at_mean, 1.0, (0.2, 0.3, 0.4, 0.5)),
+    ("the same, carried along", by_saving, at_carried_mean, 1.0, (0.2, 0.3, 0.4, 0.5)),
+    ("mean of today's and yesterday's saving", by_saving, at_both, 1.0, (0.2, 0.3, 0.4, 0.5)),
+    ("mean of today's saving and an earlier average", by_saving, at_both, 0.3, (0.1, 0.15, 0.2, 0.3)),
+    ("saving where the trend leads", by_saving, at_trend, 1.0, (0.4, 0.5, 0.6, 0.7, 0.8)),
+)  # fmt: skip
+"""What is printed; rule; where it looks; the weight of the last values; thresholds."""
 
 
 def move_online(
@@ -224,71 +240,85 @@ def measure(releases: list[Release], labels: list[Labels]) -> tuple[float, Array
     return float(np.mean(count_moves(names))), np.array(costs)
 
 
+@dataclass(frozen=True)
+class Panels:
+    """The slow panels for choosing, with what is compared: the first clusters, costs and movement."""
+
+    releases: dict[str, list[Release]]
+    first: dict[tuple[str, int], Labels]  # of following, for each panel and k
+    cost: dict[tuple[str, int], Array]  # of a new fit of each release
+    warm: float  # movement of k-means from yesterday's centers, added up
+
+    @classmethod
+    def load(cls) -> "Panels":
+        releases = {one.name: one.make(0) for one in SERIES if one.group == SLOW and one.chosen_on}
+        steppers = {one.name: one.build() for one in METHODS}
+        first, cost, warm = {}, {}, 0.0
+        for name, each in releases.items():
+            fitted, moved = (run_states(steppers[one], each) for one in (REFERENCE, WARM))
+            start = Follow({}).start(each[0])
+            for k in KS:
+                first[name, k] = np.unique(start.names[k], return_inverse=True)[1]
+                cost[name, k] = measure(each, [one.names[k] for one in fitted])[1]
+                warm += measure(each, [one.names[k] for one in moved])[0]
+        return cls(releases, first, cost, warm)
+
+    def compare(self, run: Run) -> tuple[float, float]:
+        """Movement relative to that of k-means, and cost relative to a new fit; means over panels and k."""
+        found = {(name, k): measure(self.releases[name], run(name, k)) for name, k in self.first}
+        costs = [float(np.mean(cost / self.cost[which])) for which, (_, cost) in found.items()]
+        return sum(moved for moved, _ in found.values()) / self.warm, float(np.mean(costs))
+
+    def follow(self, **options: float) -> Run:
+        """Run following on all panels."""
+        states = {n: run_states(Follow(options), each) for n, each in self.releases.items()}
+        return lambda name, k: [one.names[k] for one in states[name]]
+
+    def list_rules(self) -> Iterator[tuple[str, Callable[[float], Run], tuple[float, ...]]]:
+        """List what is compared, with thresholds whose costs lie around those of the table."""
+        yield "follow, by price", lambda h: self.follow(price=h), (0.2, 0.25, 0.3, 0.4, 0.5, 0.6)
+        for told, rule, where, latest, thresholds in RULES:
+            yield told, partial(self._by_rule, rule, where, latest), thresholds
+        for ahead, thresholds in (
+            (1, (0.6, 0.8, 1.0, 1.4)),
+            (3, (1.0, 1.3, 1.7, 2.2)),
+            (12, (1, 1.5, 2, 3)),
+        ):
+            told = "the next release" if ahead == 1 else f"the next {ahead} releases"
+            yield f"foresight of {told}", partial(self._by_foresight, ahead), thresholds
+        yield "hindsight", self._by_hindsight, (1.0, 2.0, 4.0, 8.0)
+
+    def _by_rule(self, rule: Rule, where: Places, latest: float, h: float) -> Run:
+        return lambda name, k: move_online(
+            self.releases[name], self.first[name, k], h, rule, where, latest
+        )
+
+    def _by_foresight(self, ahead: int, h: float) -> Run:
+        return lambda name, k: move_with_foresight(
+            self.releases[name], self.first[name, k], h, ahead
+        )
+
+    def _by_hindsight(self, h: float) -> Run:
+        start = self._by_rule(by_saving, at_today, 1.0, 0.3)
+        return lambda name, k: move_in_hindsight(self.releases[name], start(name, k), h)
+
+
 def main() -> None:
-    series = [one for one in SERIES if one.group == SLOW and one.chosen_on]
-    panels = [one.make(0) for one in series]
-    steppers = {one.name: one.build() for one in METHODS}
-    known, first = {}, {}
-    for i, releases in enumerate(panels):
-        for name in (REFERENCE, WARM):
-            states = run_states(steppers[name], releases)
-            for k in KS:
-                known[i, name, k] = measure(releases, [one.names[k] for one in states])
-        start = Follow({}).start(releases[0])
-        for k in KS:
-            first[i, k] = np.unique(start.names[k], return_inverse=True)[1]
-
-    def line(what: str, option: str, run: Callable[[int, int], list[Labels]]) -> list[str]:
-        moved = cost = 0.0
-        for i, releases in enumerate(panels):
-            for k in KS:
-                found = measure(releases, run(i, k))
-                moved += found[0]
-                cost += float(np.mean(found[1] / known[i, REFERENCE, k][1]))
-        warm = sum(value[0] for (_, name, _), value in known.items() if name == WARM)
-        return [what, option, f"{moved / warm:.2f}", f"{cost / (len(panels) * len(KS)):.3f}"]
-
+    panels = Panels.load()
     lines = []
-    for options in ({"price": 0.25}, {"price": 0.4}, {"price": 0.5}, {"tolerance": TOLERANCE}):
-        runs = [run_states(Follow(options), releases) for releases in panels]
-        told = ", ".join(f"{name} {value:g}" for name, value in options.items())
-        lines.append(line("follow", told, lambda i, k, r=runs: [one.names[k] for one in r[i]]))
-    rules: dict[str, tuple[Rule, Places, float, tuple[float, ...]]] = {
-        "flat: today's saving": (by_saving, at_today, 1.0, (0.3, 0.4, 0.5)),
-        "flat: sum of savings": (by_sum, at_today, 1.0, (0.6, 0.8, 1.0)),
-        "flat: saving at the mean of two releases": (by_saving, at_mean, 1.0, (0.2, 0.3, 0.4)),
-        "flat: the same, carried along": (by_saving, at_carried_mean, 1.0, (0.2, 0.3, 0.4)),
-        "flat: mean of today's and yesterday's saving": (by_saving, at_both, 1.0, (0.3, 0.4, 0.5)),
-        "flat: mean of today's saving and an earlier average": (
-            by_saving,
-            at_both,
-            0.3,
-            (0.2, 0.3, 0.4),
-        ),
-        "flat: saving where the trend leads": (by_saving, at_trend, 1.0, (0.5, 0.6, 0.7)),
-    }
-    for what, (rule, where, latest, thresholds) in rules.items():
-        for h in thresholds:
-            run = lambda i, k, h=h, rule=rule, where=where, latest=latest: move_online(  # noqa: E731
-                panels[i], first[i, k], h, rule, where, latest
-            )
-            lines.append(line(what, f"threshold {h:g}", run))
-    for ahead, thresholds in ((1, (0.3, 0.5, 0.7)), (3, (0.5, 0.8, 1.2)), (12, (0.8, 1.2, 2.0))):
-        told = "the next release" if ahead == 1 else f"the next {ahead} releases"
-        for h in thresholds:
-            lines.append(
-                line(f"flat: foresight of {told}", f"threshold {h:g}", lambda i, k, h=h, ahead=ahead: (
-                    move_with_foresight(panels[i], first[i, k], h, ahead)))
-            )  # fmt: skip
-    for h in (0.5, 1.0, 2.0):
-        lines.append(
-            line("flat: hindsight", f"threshold {h:g}", lambda i, k, h=h: move_in_hindsight(
-                panels[i], move_online(panels[i], first[i, k], 0.3, by_saving), h))
-        )  # fmt: skip
-    print(markdown_table(["rule", "option", "moved / warm k-means'", "cost"], lines))
+    for told, run, thresholds in panels.list_rules():
+        points = sorted(panels.compare(run(h))[::-1] for h in thresholds)
+        cost, moved = np.array(points).T
+        at = np.interp(COSTS, cost, moved, left=np.nan, right=np.nan)
+        lines.append([told, *("-" if np.isnan(one) else f"{one:.2f}" for one in at)])
+    moved, cost = panels.compare(panels.follow(tolerance=TOLERANCE))
+    heads = [f"at cost {cost:.2f}" for cost in COSTS]
+    print(f"Movement, relative to k-means from yesterday's centers, at equal costs. With a tolerance of "
+          f"{TOLERANCE:.0%}, following moves {moved:.2f} at {cost:.3f}.\n")  # fmt: skip
+    print(markdown_table(["rule", *heads], lines))
     print("\nWhat a linear forecast explains of the next changes, in % of their variance:\n")
-    skill = [[one.name, *(f"{100.0 * explain_next(panel, lags):.0f}" for lags in LAGS)]
-             for one, panel in zip(series, panels, strict=True)]  # fmt: skip
+    skill = [[name, *(f"{100.0 * explain_next(each, lags):.0f}" for lags in LAGS)]
+             for name, each in panels.releases.items()]  # fmt: skip
     print(markdown_table(["panel", *(f"from values and {n} changes" for n in LAGS)], skill))
 
 
