@@ -188,7 +188,7 @@ def test_every_entry_belongs_to_a_page_and_has_words():
         ("docs/index.md", "hardly change", "hardly change (2%)"),  # a small number without a source
         ("docs/howto/choose_method.md", "a much higher cost", "a cost that is 1.2 times as high"),
         ("docs/tables.md", "costs nothing where", "costs 3 ms where"),
-        ("docs/drift.md", "far fewer rows", "a third of the rows"),
+        ("docs/drift.md", "Both move fewer rows", "Both move a third of the rows"),
         ("examples/next_week.py", "far\n# fewer planes", "far\n# fewer planes (4 of 10)"),
         ("README.md", "`make demo`", "`make bench`"),  # another command
     ],
