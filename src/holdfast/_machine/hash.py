@@ -11,6 +11,7 @@ below 2 units in the last place (tested against `math.log` and `math.exp`).
 """
 
 import math
+from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
@@ -89,6 +90,7 @@ def log_each(values, out):
         out[i] = portable_log(values[i])
 
 
+@lru_cache(maxsize=256)  # fits of small tables, thousands of them in one audit, ask again and again
 def purpose_key(seed: int, purpose: str) -> np.uint64:
     """Key for one purpose of the seed, such as ``"shift"``; purposes are independent."""
     key = np.array([seed & _WORD], dtype=np.uint64)
