@@ -13,7 +13,7 @@ from holdfast import HierarchicalKMedian
 from holdfast.follow import state
 from holdfast.follow.ideas import Ideas
 from holdfast.follow.state import Levels, Problem, Units, caution_for, solve_as
-from holdfast.follow.structure import settle_rows
+from holdfast.follow.structure import _keep_filled, settle_rows
 
 PATHS = {0: ("a", 0), 1: ("a", 1), 2: ("b", 2), 3: ("b", 3), 4: ("b", 4)}
 LEVELS = Levels(
@@ -34,10 +34,13 @@ def make_units(rows, origin):
 
 
 @pytest.mark.parametrize("limit", [None, 0, 3, 10])
+@pytest.mark.parametrize("far_out", [False, True])
 @pytest.mark.parametrize("seed", range(8))
-def test_rows_settle_as_defined(seed, limit):
+def test_rows_settle_as_defined(seed, far_out, limit):
     rng = np.random.default_rng(seed)
     rows = rng.integers(-(1 << 20), 1 << 20, size=(60, 3)) / (1 << 20)
+    if far_out:  # so that means shift, and J may rise although each row saves
+        rows /= 1.0 - rows * rows
     origin = np.concatenate((np.arange(5), rng.integers(-1, 5, size=55)))
     start = np.where(origin >= 0, origin, rng.integers(0, 5, size=60))
     price = [0.0, 0.1, 0.25, 1.0][seed % 4]
@@ -53,6 +56,24 @@ def test_rows_settle_as_defined(seed, limit):
     assert found.leaf.tolist() == expected
     assert found.value == pytest.approx(naive.objective(expected), rel=1e-12)
     assert found.moved.tolist() == naive.moved(expected)
+
+
+def test_the_last_row_of_a_leaf_stays():
+    rows = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [9.0]])
+    origin = np.array([0, 1, 2, 3, 4, 4])
+    problem = Problem(
+        *(make_units(rows, origin), LEVELS.names[LEVELS.path], np.ones(2), np.zeros(2)),
+        *(None, 0, np.ones(2)),
+    )
+    found = solve_as(problem, LEVELS, origin.astype(np.int32))
+    for wanted, allowed in (
+        ([1, 0, 2, 3, 4, 4], [1, 0, 2, 3, 4, 4]),  # two rows change places
+        ([1, 1, 2, 3, 3, 4], [0, 1, 2, 3, 3, 4]),
+        ([1, 1, 2, 3, 4, 4], [0, 1, 2, 3, 4, 4]),
+    ):
+        leaf = np.array(wanted, dtype=np.int32)
+        assert _keep_filled(problem.units, found, leaf) == (allowed != origin.tolist())
+        assert leaf.tolist() == allowed
 
 
 def test_following_lowers_the_objective():

@@ -7,6 +7,7 @@ import math
 
 ROUNDS = 12
 LEAST_FALL = 1e-6
+HALVINGS = 3
 
 
 class Naive:
@@ -99,6 +100,10 @@ class Naive:
                 left = [room - max(c, 0) for c, room in zip(change, left, strict=True)]
             assert gain > 0
             after[i] = best
+        self.gains = {i: gain for gain, i, _ in wishes}
+        return self.keep_filled(leaves, after)
+
+    def keep_filled(self, leaves, after):
         while set(after) != set(self.paths):  # whoever would leave a leaf empty stays
             empty = set(self.paths) - set(after)
             after = [old if old in empty else new for old, new in zip(leaves, after, strict=True)]
@@ -109,6 +114,15 @@ class Naive:
         value = self.objective(leaves)
         for _ in range(ROUNDS):
             after = self.one_round(leaves)
+            for _ in range(HALVINGS):  # while J does not fall, only the half that saves most moves
+                if self.objective(after) < value:
+                    break
+                movers = [i for i, leaf in enumerate(leaves) if after[i] != leaf]
+                movers.sort(key=lambda i: self.gains[i], reverse=True)
+                stay = set(movers[len(movers) // 2 :])
+                after = self.keep_filled(
+                    leaves, [leaves[i] if i in stay else leaf for i, leaf in enumerate(after)]
+                )
             if after == leaves or not self.objective(after) < value:
                 break
             fall, leaves = value - self.objective(after), after

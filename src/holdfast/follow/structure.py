@@ -21,11 +21,13 @@ from holdfast.follow.state import (
     Numbers,
     Problem,
     Solution,
+    Units,
     count_by,
     solve_as,
 )
 
 ROUNDS = 12  # of *Rows* at most
+HALVINGS = 3  # of the moves of a round, while J does not fall
 _LEAST_FALL = 1e-6  # of J, below which a round is the last
 TRIES = 10  # ideas that are tried before structure is left as it is
 VERIFIED = 2  # ideas that pay on the sample and are tried on all units
@@ -45,10 +47,8 @@ def settle_rows(problem: Problem, start: Solution) -> Solution:
     for _ in range(ROUNDS):
         wishes.update(found)
         leaf = _allow(found, wishes)
-        if leaf is None:
-            break
-        after = solve_as(problem, found.levels, leaf)
-        if not after.value < found.value:
+        after = None if leaf is None else _move_what_pays(problem, found, leaf, wishes)
+        if after is None:
             break
         last = found.value - after.value < _LEAST_FALL * found.value
         # By how much the score of any leaf can have changed, a little more to be safe from rounding.
@@ -59,6 +59,28 @@ def settle_rows(problem: Problem, start: Solution) -> Solution:
         if last:
             break
     return found
+
+
+def _move_what_pays(
+    problem: Problem, found: Solution, leaf: Numbers, wishes: "Wishes"
+) -> Solution | None:
+    """Make the moves if J falls, else the half of them that saves most, and so on; None: J never falls.
+
+    Moves also shift the means, which savings do not count. Where rows lie far out, that can cost more.
+    """
+    units = problem.units
+    for _ in range(1 + HALVINGS):
+        after = solve_as(problem, found.levels, leaf)
+        if after.value < found.value:
+            return after
+        movers = np.flatnonzero(leaf != found.leaf)
+        order = np.lexsort((units.key[movers], -wishes.gain[movers]))
+        leaf = leaf.copy()
+        back = movers[order[movers.size // 2 :]]
+        leaf[back] = found.leaf[back]
+        if not _keep_filled(units, found, leaf):
+            break
+    return None
 
 
 class Wishes:
@@ -102,13 +124,19 @@ def _allow(found: Solution, wishes: Wishes) -> Numbers | None:
     if wishes.problem.limit is not None:
         goes = movers[_within_limit(found, wishes, movers, wishes.problem.limit)]
     leaf[goes] = best[goes]
+    return leaf if _keep_filled(units, found, leaf) else None
+
+
+def _keep_filled(units: Units, found: Solution, leaf: Numbers) -> bool:
+    """Let whoever would leave a leaf empty stay; whether anybody still moves."""
+    movers = np.flatnonzero(leaf != found.leaf)
     weights = count_by(leaf, units.weight, found.levels.sizes[-1])
-    while (weights == 0).any():  # whoever would leave a leaf empty stays
+    while (weights == 0).any():
         back = movers[weights[found.leaf[movers]] == 0]
         np.subtract.at(weights, leaf[back], units.weight[back])
         leaf[back] = found.leaf[back]
         np.add.at(weights, leaf[back], units.weight[back])
-    return None if (leaf == found.leaf).all() else leaf
+    return not bool((leaf == found.leaf).all())
 
 
 def _within_limit(
