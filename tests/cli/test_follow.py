@@ -226,6 +226,18 @@ def test_lineage_answers_questions(holdfast, series):
     assert "C042" in holdfast("lineage", series, "--since", "-1").out
 
 
+def test_a_level_that_only_some_releases_follow_is_shown(holdfast):
+    done = holdfast("fit", write_week(0), "-k", 5, "--id", "customer", "--model", "five.holdfast")
+    assert done.code == 0, done.err
+    for label, levels, where in (("a", "3,5", "five.holdfast"), ("b", "2,5", "five.lineage")):
+        holdfast("follow", where, "week0.csv", "--levels", levels, "--label", label, "-o", "l.csv",
+                 "--force", *(["--lineage", "five.lineage"] if label == "a" else []))  # fmt: skip
+    for level, labels in ((5, ["start", "a", "b"]), (3, ["start", "a"]), (2, ["b"])):
+        done = holdfast("lineage", "five.lineage", "--level", level)
+        assert done.code == 0, done.err
+        assert [line.partition(":")[0] for line in done.out.splitlines()] == labels
+
+
 def test_lineage_writes_a_page_and_a_picture(holdfast, series):
     done = holdfast("lineage", series, "--out", "p.html", "--plot", "p.png", "--level", 3)
     assert done.code == 0, done.err
@@ -324,6 +336,8 @@ def test_questions_without_an_answer_are_one_line(holdfast, series):
         (["--since", "never"], "no release is called 'never'"),
         (["--since", "17"], "has 3 releases"),
         (["--level", 5, "--plot", "p.png"], "level must be one of 2, 3; got 5"),
+        (["--level", 5, "--of", "C041"], "level must be one of 2, 3; got 5"),
+        (["--level", 5, "--since", 1], "level must be one of 2, 3; got 5"),
         (["--of", "a", "--cluster", 1], "only one of"),
         (["--out", "page.txt"], "must end in one of"),
     ):

@@ -156,16 +156,23 @@ def _ask(
     series: "Lineage", of: str | None, cluster: int | None, since: str | None, level: int | None,
     fresh: bool,
 ) -> "tuple[str, NDArray[Any]]":  # fmt: skip
+    from holdfast.lineage.show import choose_level
+
     if cluster is not None:
         return "history", series.history(cluster, level)
     if since is not None:
         try:
-            return "moves", series.moves(since, level)
+            what, found = "moves", series.moves(since)
         except IndexError as error:
             raise InputError(str(error)) from None
-    what = "of" if of is not None else "fresh" if fresh else "levels"
-    found = series.levels(fresh=fresh) if of is None else series.of(of)
-    return what, found if level is None else found[found["level"] == level]
+    else:
+        what = "of" if of is not None else "fresh" if fresh else "levels"
+        found = series.levels(fresh=fresh) if of is None else series.of(of)
+    if level is not None:
+        found = found[found["level"] == level]
+        if not found.size:  # no line, or no such level
+            choose_level(series, level)
+    return what, found
 
 
 def _draw(series: "Lineage", level: int | None, path: str) -> bytes:
@@ -191,9 +198,11 @@ def _show(
         console.show_json({"n_releases": len(series), what: lines, "files": files})
         return
     if what == "levels":
+        chosen = None if level is None else [level]
+        shown = set(table["release"].tolist())  # the others did not follow this level
         for release in series:
-            chosen = None if level is None else [level]
-            console.show_line(f"{release.label}: {describe_release(release, chosen)}")
+            if release.number in shown:
+                console.show_line(f"{release.label}: {describe_release(release, chosen)}")
     else:
         forms = [".4g" if table.dtype[name].kind == "f" else "" for name in fields]
         console.show_records(zip(fields, fields, forms, strict=True), lines[-_MOST_LINES:])
