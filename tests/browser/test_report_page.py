@@ -284,6 +284,26 @@ def test_names_go_with_a_saved_copy_of_the_page(page, tmp_path):
     assert page.find("#save-names").is_displayed()
 
 
+def test_dates_are_shown_as_dates(browser, tmp_path):
+    rows, path = make_rows(), tmp_path / "dates.html"
+    values = np.column_stack((rows[:, :3], 1_372_636_800 + 86_400 * np.arange(len(rows))))
+    build(rows, names=[*"abc", Column("since", date=True)], values=values).to_html(path)
+    opened = Page(browser)
+    opened.open(path)
+    row = opened.find("#rows-tables .block-of:last-child tbody tr")
+    _, number, *_, date = opened.run("return arguments[0].innerText", row).split()
+    assert date == str(np.datetime64("2013-07-01") + int(number))
+    opened.run("document.querySelector('#rows-tables td.id button').click()")
+    opened.wait("return !document.getElementById('tip').hidden")
+    assert "2013-" in opened.text("#tip table")
+    for select in opened.find_all("#axes select"):
+        axis = "arguments[0].value = [...arguments[0].options].at(-1).value;"
+        opened.run(axis + "arguments[0].dispatchEvent(new Event('change'))", select)
+    ticks = "return [...document.querySelectorAll('#scatter text')].map(e => e.textContent)"
+    assert sum(text.startswith("2013-") for text in opened.run(ticks)) > 4
+    opened.check_silent()
+
+
 def test_rules_and_categories_describe_segments(browser, tmp_path):
     rows = make_rows()
     in_first = np.arange(90)[:, None] % 5 < 3

@@ -43,6 +43,18 @@ def test_page_derives_every_cut_from_last_labels_and_parent(rows, report):
     assert [c["row"] for c in segments["centers"]] == hierarchy.center_indices[:32].tolist()
 
 
+def test_dates_of_rows_are_exact_to_the_second(rows):
+    seconds = 1_372_636_800 + 86_400 * np.arange(len(rows))
+    values = np.column_stack((rows[:, :3], seconds))
+    content = build(rows, names=[*"abc", Column("since", date=True)], values=values).content
+    (j,) = (content["data"]["columns"].index(j) for j in content["data"]["dates"])
+    points, unstable = content["segments"]["points"], content["rows"]["unstable"]
+    assert points["values"][j] == seconds[points["rows"]].tolist()
+    assert unstable
+    for entry in unstable + content["segments"]["centers"]:
+        assert entry["values"][j] == seconds[entry["row"]]
+
+
 def test_distinguishing_columns_are_those_of_the_means(rows, report):
     segments = report.content["segments"]
     shown = rows * 10 + 1000

@@ -132,6 +132,10 @@ def embed_json(content: Any) -> str:
     return text.translate(_ESCAPES)
 
 
+DATE_DIGITS = 10
+"""Digits of a date in seconds since 1970: five would be off by a day."""
+
+
 def round_number(value: Any, digits: int = 5) -> float | int | None:
     """Round to significant digits; None for NaN and infinity, which JSON does not have."""
     number = float(value)

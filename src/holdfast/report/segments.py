@@ -24,7 +24,7 @@ from holdfast.hierarchy.cost import cost_sample, k_median_cost
 from holdfast.hierarchy.explain import OTHER, Category, Fractions, Means, rank_levels
 from holdfast.hierarchy.rules import Rule, find_other_rule, find_rules
 from holdfast.report.inputs import Inputs
-from holdfast.report.page import list_numbers, round_number
+from holdfast.report.page import DATE_DIGITS, list_numbers, round_number
 from holdfast.stability import Bootstrap, average_sensitivity
 
 MAX_COLUMNS = 12
@@ -61,7 +61,7 @@ class Shown:
     def describe_row(self, inputs: Inputs, row: int) -> dict[str, Any]:
         """List the values and the categories of a row."""
         return {
-            "values": list_numbers(inputs.values[row, self.numbers]),
+            "values": [_list_values(inputs, [row], j)[0] for j in self.numbers],
             "levels": [category.levels[category.codes[row]] for category in self.categories],
         }
 
@@ -312,8 +312,14 @@ def _list_points(inputs: Inputs, last: Labels, columns: Node, wanted: Node) -> d
         "ids": None if inputs.ids is None else [inputs.ids[row] for row in shown],
         "labels": last[shown].tolist(),
         "axes": _principal_axes(inputs.rows, shown),
-        "values": [list_numbers(inputs.values[shown, j]) for j in columns],
+        "values": [_list_values(inputs, shown, j) for j in columns],
     }
+
+
+def _list_values(inputs: Inputs, rows: Any, column: int) -> list[float | int | None]:
+    """List values of a column as the page shows them."""
+    digits = DATE_DIGITS if inputs.columns[column].date else 5
+    return list_numbers(inputs.values[rows, column], digits)
 
 
 def _principal_axes(rows: Rows, shown: NDArray[np.int64]) -> list[dict[str, Any]]:

@@ -155,7 +155,7 @@ test("the nearest point wins, and none that is far", () => {
 
 test("one column still has two axes", () => {
   const points = { axes: [], values: [[1, 2]], rows: [0, 1] };
-  const choices = axisChoices({ points }, { names: ["a"], columns: [0] });
+  const choices = axisChoices({ points }, { names: ["a"], columns: [0], dates: [] });
   assertEqual(
     choices.map((choice) => choice.values),
     [
@@ -174,7 +174,7 @@ test("two columns are drawn on their own axes", () => {
     ],
     rows: [0, 1],
   };
-  const choices = axisChoices({ points }, { names: ["x", "y"], columns: [0, 1] });
+  const choices = axisChoices({ points }, { names: ["x", "y"], columns: [0, 1], dates: [] });
   assertEqual(
     choices.map((choice) => choice.name),
     ["x", "y"],

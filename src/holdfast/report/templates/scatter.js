@@ -5,13 +5,17 @@ const AXIS_NAME_HEIGHT = 12; // pixels, above the plot
 const HIDDEN_COST = 0.5; // of a point that the number of a segment hides
 
 // What can be drawn on an axis: principal axes first, then the columns shown.
-function axisChoices({ points }, { names, columns }) {
+function axisChoices({ points }, { names, columns, dates }) {
   const principal = points.axes.map((axis, i) => ({
     name: `principal axis ${i + 1} (${formatFraction(axis.explained)} of the variance)`,
     short: `principal axis ${i + 1}`,
     values: axis.values,
   }));
-  const own = columns.map((column, j) => ({ name: names[column], values: points.values[j] }));
+  const own = columns.map((column, j) => ({
+    name: names[column],
+    values: points.values[j],
+    isDate: dates.includes(column),
+  }));
   const choices = [...principal, ...own];
   if (choices.length === 1) choices.push({ name: "", values: points.rows.map(() => 0) });
   return choices;
@@ -72,7 +76,7 @@ function hidingCost(places, { width, height }) {
 
 function makeScatter(report, state) {
   const { points, centers } = report.segments;
-  const { names, columns } = report.data;
+  const { names, columns, dates } = report.data;
   const choices = axisChoices(report.segments, report.data);
   const picked = [0, 1];
   const indexOfRow = new Map(points.rows.map((row, i) => [row, i]));
@@ -96,9 +100,9 @@ function makeScatter(report, state) {
     const [across, up] = picked.map((choice) => choices[choice]);
     const x = axisRange(across.values);
     const y = axisRange(up.values);
-    const format = (value) => formatNumber(value, 3);
+    const formatOf = ({ isDate }) => (isDate ? formatDate : (value) => formatNumber(value, 3));
     const yTicks = up.name
-      ? roundTicks(y.low, y.high, 6).map((value) => ({ value, text: format(value) }))
+      ? roundTicks(y.low, y.high, 6).map((value) => ({ value, text: formatOf(up)(value) }))
       : [];
     const plot = plotArea(width, height, yTicks.map(({ text }) => text), AXIS_NAME_HEIGHT);
     const size = { width, height, plot };
@@ -106,7 +110,7 @@ function makeScatter(report, state) {
       x: linearScale(x.low, x.high, plot.left, plot.right),
       y: linearScale(y.low, y.high, plot.bottom, plot.top),
     };
-    const xTicks = { values: roundTicks(x.low, x.high, 6), format };
+    const xTicks = { values: roundTicks(x.low, x.high, 6), format: formatOf(across) };
     const radius = pointRadius(points.rows.length);
     // Missing values and far values are drawn at the edge.
     const places = points.rows.map((_, i) => [
@@ -186,7 +190,10 @@ function makeScatter(report, state) {
     view.ring.setAttribute("cx", x);
     view.ring.setAttribute("cy", y);
     view.ring.setAttribute("visibility", "visible");
-    const values = columns.map((column, j) => [names[column], formatValue(points.values[j][i])]);
+    const values = columns.map((column, j) => {
+      const format = dates.includes(column) ? formatDate : formatValue;
+      return [names[column], format(points.values[j][i])];
+    });
     tooltip.show(
       [
         html("b", {}, pointName(i)),
