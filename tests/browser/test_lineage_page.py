@@ -153,6 +153,19 @@ def test_the_page_fits_any_width_and_theme(page, width, theme):
     page.keep_picture(f"lineage-{width}-{theme}")
 
 
+def test_dates_are_shown_as_dates(browser, tmp_path):
+    report = build_lineage_report(follow_weeks(tmp_path / "series", n_weeks=2, n=200, price=0.0))
+    report.content["data"]["dates"] = report.content["data"]["names"]
+    report.to_html(tmp_path / "dates.html")
+    page = Page(browser)
+    page.open(tmp_path / "dates.html")
+    cells = page.find_all("#segment-table tbody .heat") + page.find_all("#movers-tables td")
+    texts = [page.run("return arguments[0].textContent", cell) for cell in cells]
+    assert texts[0].startswith("19")
+    assert any(" → 19" in text for text in texts)
+    page.check_silent()
+
+
 def test_hostile_names_are_shown_as_text(browser, tmp_path):
     lineage = Lineage(tmp_path / "series")
     for i, model in enumerate(build_chain()):

@@ -11,6 +11,7 @@ from holdfast._machine import np
 from holdfast.cli import options as opt
 from holdfast.cli.console import Console, InputError, input_errors
 from holdfast.cli.inputs import check_cuts, load_model, table_of
+from holdfast.cli.labels import show_value
 from holdfast.cli.options import option
 from holdfast.tables.write import check_outputs, write_file
 
@@ -35,6 +36,7 @@ _RULES = (
     ("of the cluster", "coverage", ".0%"), ("of the others", "others", ".0%"),
     ("stability", "stability", ".2f"),
 )  # fmt: skip
+_VALUES = ("before", "after")  # of the column that carried a row
 _MOST_LINES = 50  # of a table for people; JSON has them all
 
 
@@ -204,7 +206,12 @@ def _show(
             if release.number in shown:
                 console.show_line(f"{release.label}: {describe_release(release, chosen)}")
     else:
-        forms = [".4g" if table.dtype[name].kind == "f" else "" for name in fields]
+        if what == "moves":
+            dates = series[-1].dates
+            for line in lines:
+                line |= {name: show_value(line[name], line["column"] in dates) for name in _VALUES}
+        numbers = [table.dtype[name].kind == "f" and name not in _VALUES for name in fields]
+        forms = [".4g" if number else "" for number in numbers]
         console.show_records(zip(fields, fields, forms, strict=True), lines[-_MOST_LINES:])
         if table.size > _MOST_LINES:
             console.notice(f"and {table.size - _MOST_LINES:,} earlier lines; --json has them all.")

@@ -255,7 +255,7 @@ def _show_profile(profile: dict[str, Any], console: Console) -> None:
     from holdfast.hierarchy.explain import rank_levels
 
     cells = {
-        name: [_show_mean(mean, name in profile["dates"]) for mean in means]
+        name: [show_value(mean, name in profile["dates"]) for mean in means]
         for name, means in profile["means"].items()
     }
     categories: dict[str, list[str]] = {}
@@ -278,9 +278,10 @@ def _show_profile(profile: dict[str, Any], console: Console) -> None:
     )
 
 
-def _show_mean(mean: float, is_date: bool) -> str:
+def show_value(value: float, is_date: bool) -> str:
+    """Write a value or a mean of a column in the units of the table."""
     from holdfast.hierarchy.rules import show_date
 
-    if math.isnan(mean):
+    if math.isnan(value):
         return "-"
-    return show_date(mean, "D") if is_date else f"{mean:.4g}"
+    return show_date(value, "D") if is_date else f"{value:.4g}"

@@ -146,6 +146,14 @@ class Release:
         """Number of rows that were clustered."""
         return int(self.assigned.shape[0])
 
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """Names of the columns that hold dates, in seconds since 1970."""
+        from holdfast.estimator.explaining import columns_of
+
+        table = None if self.record is None else self.record.table
+        return tuple(c.name for c in columns_of(table.preparation) if c.date) if table else ()
+
     def __repr__(self) -> str:
         """Name the release and its size."""
         return f"Release({self.number}, {self.label!r}, n_rows={self.n_rows})"

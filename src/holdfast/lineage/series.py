@@ -217,6 +217,7 @@ class Lineage:
             Fields `release`, `label`, `id`, `level`, `from`, `to`, `reason`, `gain`, and `column`,
             `before`, `after`: the column that most carried the row to its new cluster, with the
             value of the row before and after (empty and NaN if none did or rows are not stored).
+            Dates are in seconds since 1970.
         """
         lines: list[tuple[Any, ...]] = []
         for number in range(0 if since is None else self._find(since), len(self)):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from holdfast.lineage.release import Release
 from holdfast.lineage.show import choose_level, describe_release, lay_out, list_events
-from holdfast.report.page import Report, list_numbers, round_number
+from holdfast.report.page import DATE_DIGITS, Report, list_numbers, round_number
 from holdfast.report.segments import MAX_COLUMNS, MIN_DESCRIBED
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def build_lineage_report(
                 "n_rows": last.n_rows,
                 "n_columns": len(last.columns),
                 "names": [last.columns[j] for j in columns],
+                "dates": list(last.dates),
                 "id_name": last.id_name,
                 "shows_rows": rows,
             },
@@ -86,7 +87,9 @@ def build_lineage_report(
                 "level": first_shown,
                 "pictures": {str(k): _describe_picture(seen, k) for k in levels},
                 "releases": [_describe_release(one) for one in seen],
-                "clusters": {str(k): _describe_clusters(seen, k, columns, rows) for k in levels},
+                "clusters": {
+                    str(k): _describe_clusters(seen, k, columns, rows, last.dates) for k in levels
+                },
             },
             "moves": {str(k): _describe_moves(last, k, rows) for k in levels},
             "rows": _find_rows(last, seen, first_shown) if rows and last.ids is not None else [],
@@ -165,7 +168,7 @@ def _describe_release(seen: _Seen) -> dict[str, Any]:
 
 
 def _describe_clusters(
-    seen: list[_Seen], level: int, columns: NDArray[np.int64], rows: bool
+    seen: list[_Seen], level: int, columns: NDArray[np.int64], rows: bool, dates: tuple[str, ...]
 ) -> list[dict[str, Any]]:
     """For each cluster that ever was: size, cost and profile in each release."""
     found: dict[int, dict[str, Any]] = {}
@@ -181,7 +184,7 @@ def _describe_clusters(
                 "releases": release.number,
                 "sizes": size,
                 "costs": round_number(line["cost"] / max(size, 1)),
-                "means": list_numbers(center[columns]),
+                "means": [_round_value(release, j, center[j], dates) for j in columns],
                 "differences": list_numbers(difference[columns], 3),
             }
             one = found.setdefault(int(line["name"]), {name: [] for name in values})
@@ -196,7 +199,7 @@ def _describe_moves(release: Release, level: int, rows: bool) -> dict[str, Any]:
     moves, carried = release.moves[chosen], release.carried[chosen]
     pairs = Counter(zip(moves["from"].tolist(), moves["to"].tolist(), strict=True))
     columns = Counter(int(j) for j in carried["column"][:, 0] if j >= 0)
-    shown = []
+    shown, dates = [], release.dates
     if rows:
         order = np.argsort(-moves["gain"], kind="stable")[:MAX_MOVES]
         ids = release.ids_of(moves["row"][order]).tolist()
@@ -208,8 +211,8 @@ def _describe_moves(release: Release, level: int, rows: bool) -> dict[str, Any]:
                 "reason": str(moves["reason"][i]),
                 "gain": round_number(moves["gain"][i], 3),
                 "columns": [
-                    [release.columns[j], round_number(before), round_number(after)]
-                    for j, before, after in zip(*carried[i].tolist(), strict=True)
+                    [release.columns[j], *(_round_value(release, j, v, dates) for v in values)]
+                    for j, *values in zip(*carried[i].tolist(), strict=True)
                     if j >= 0
                 ],
             }
@@ -221,6 +224,12 @@ def _describe_moves(release: Release, level: int, rows: bool) -> dict[str, Any]:
         "columns": [[release.columns[j], n] for j, n in columns.most_common()],
         "shown": shown,
     }
+
+
+def _round_value(
+    release: Release, column: int, value: float, dates: tuple[str, ...]
+) -> float | int | None:
+    return round_number(value, DATE_DIGITS if release.columns[column] in dates else 5)
 
 
 def _find_rows(last: Release, seen: list[_Seen], level: int) -> list[dict[str, Any]]:

@@ -93,12 +93,17 @@ function makeChanges(state) {
   });
 }
 
+const isDate = (name) => report.data.dates.includes(name);
+
 // How to write the means of each column: three digits of the largest, and the same decimals for all.
 function meanFormats(clusters) {
   return report.data.names.map((_, j) => {
     const largest = Math.max(...clusters.map((one) => Math.abs(one.means.at(-1)[j] ?? 0)), 1e-9);
     const decimals = Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(largest))));
-    return (mean) => (mean === null ? MISSING : formatMean(mean, decimals, largest >= 10000));
+    const format = isDate(report.data.names[j])
+      ? formatDate
+      : (mean) => formatMean(mean, decimals, largest >= 10000);
+    return (mean) => (mean === null ? MISSING : format(mean));
   });
 }
 
@@ -210,7 +215,10 @@ function makeSegments(state) {
 function describeColumns(columns) {
   if (!columns.length) return "values hardly changed: the boundary moved";
   return columns
-    .map(([name, before, after]) => `${name} ${formatNumber(before)} → ${formatNumber(after)}`)
+    .map(([name, ...values]) => {
+      const format = isDate(name) ? formatDate : (value) => formatNumber(value);
+      return `${name} ${values.map(format).join(" → ")}`;
+    })
     .join(", ");
 }
 
