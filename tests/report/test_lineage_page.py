@@ -10,6 +10,7 @@ from report_builder import EVIL
 
 from holdfast import Lineage
 from holdfast.report import build_lineage_report
+from holdfast.report import lineage as lineage_page
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +53,16 @@ def test_columns_that_carried_rows_have_both_values(lineage, tmp_path):
     (move,) = build_lineage_report(shorter).content["moves"]["3"]["shown"]
     assert move["columns"] == [["spend", 1, 8]]
     assert move["reason"] == "values changed"
+
+
+def test_the_page_keeps_the_rows_of_one_release_in_memory(tmp_path, monkeypatch):
+    lineage, kept = follow_weeks(tmp_path / "weeks", 3, 100), []
+    see = lineage_page._see
+    monkeypatch.setattr(lineage_page, "_see", lambda r: kept.append(see(r)) or kept[-1])
+    build_lineage_report(lineage)
+    assert lineage[0].record.rows is not None
+    assert len(kept) == 3
+    assert all(one.release.rows is one.release.record is None for one in kept)
 
 
 def test_rows_that_moved_most_often_are_listed_with_their_ways(tmp_path):

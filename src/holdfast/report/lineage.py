@@ -118,7 +118,8 @@ def _see(release: Release) -> _Seen:
     mean, spread = _spread(release)
     moved = release.ids_of(release.moves["row"]).tolist()
     nothing = np.broadcast_to(np.int32(0), release.assigned.shape)
-    small = replace(release, rows=None, ids=None, assigned=nothing, held=np.empty(0, dtype=bool))
+    none = np.empty(0, dtype=bool)
+    small = replace(release, rows=None, ids=None, assigned=nothing, held=none, record=None)
     return _Seen(small, mean, spread, moved, int(np.count_nonzero(release.held)))
 
 
