@@ -363,7 +363,10 @@ def test_questions_without_an_answer_are_one_line(holdfast, series):
         assert done.code == 2, (options, done.out, done.err)
         assert text in done.err
         assert not Path("p.png").exists()
-    assert "there is no lineage nowhere" in holdfast("lineage", "nowhere").err
+    assert "--lineage nowhere` starts one" in holdfast("lineage", "nowhere").err
+    assert "`holdfast follow` with --model FILE" in holdfast("cut", series, "-k", 2).err
+    assert "`holdfast lineage` shows" in holdfast("report", series, "-o", "r.html").err
+    assert "such as a model" in holdfast("report", "segments.holdfast", "-o", "r.html").err
 
 
 def test_a_polished_fit_is_followed_under_the_names_that_it_wrote(holdfast):

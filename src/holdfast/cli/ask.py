@@ -130,10 +130,12 @@ def lineage(
     outputs = {"--out": (out, (".html", ".htm")), "--plot": (plot, _PICTURES)}
     check_outputs(outputs, force=force, inputs=())
     if not Path(folder).exists():
-        raise InputError(f"there is no lineage {folder}.")
+        raise InputError(
+            f"there is no lineage {folder}. `holdfast follow MODEL DATA --lineage {folder}` starts one."
+        )
     series = open_lineage(folder)
     if not len(series):
-        raise InputError(f"{folder} has no releases.")
+        raise InputError(f"{folder} has no releases; expected the folder of a lineage.")
     with input_errors():
         answer = _ask(series, of, cluster, since, level, fresh)
         contents: dict[str, bytes] = {}

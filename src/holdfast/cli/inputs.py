@@ -33,7 +33,10 @@ def load_model(path: str, *, rows_for: str = "") -> "HierarchicalKMedian":
     if path == "-":
         raise InputError("a model is read from a file, not from standard input.")
     if os.path.isdir(path):
-        raise InputError(f"{path} is a folder; expected a model file.")
+        raise InputError(
+            f"{path} is a folder; expected a model file. If it is a lineage, `holdfast follow` with "
+            "--model FILE saves its next model."
+        )
     with input_errors(path):
         model = holdfast.load(path)
     if rows_for and "_held" not in vars(model):

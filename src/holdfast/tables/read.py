@@ -196,7 +196,9 @@ def _open(path: str, *, whole: bool = True) -> Iterator[IO[bytes]]:
     except FileNotFoundError:
         raise MissingFile(f"there is no file {path}.") from None
     except IsADirectoryError:
-        raise TableError(f"{path} is a folder; expected a file.") from None
+        raise TableError(
+            f"{path} is a folder; expected a table. `holdfast lineage` shows a lineage."
+        ) from None
     except (OSError, ValueError) as error:
         raise TableError(f"{path} cannot be read: {describe_reason(error)}.") from None
     with file:
@@ -238,7 +240,7 @@ def _recognize(path: str, source: str, file: IO[bytes]) -> tuple[str, bytes]:
             return kind, head
     if head.startswith(b"PK\x03\x04"):
         raise TableError(
-            f"{source} is a zip archive, such as .npz or .xlsx; expected a table. A spreadsheet can be "
+            f"{source} is a zip archive, such as a model, .npz or .xlsx; expected a table. A spreadsheet can be "
             "saved as CSV. `holdfast audit` and Python take sparse matrices."
         )
     name = path.lower()
