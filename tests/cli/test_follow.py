@@ -157,6 +157,13 @@ def test_a_new_fit_is_compared_with(holdfast, model):
     assert ((levels["fresh_moved"] >= 0.0) & (levels["fresh_moved"] <= 1.0)).all()
 
 
+def test_sentence_and_table_have_the_same_words(holdfast, model):
+    done = holdfast("follow", model, write_week(1), "--tolerance", "5%", "--dry-run")
+    sentence, head, *_ = done.out.splitlines()
+    assert sentence.endswith("times that of a new fit.")
+    assert head.endswith("of a new fit")
+
+
 def test_follow_prints_the_cost_that_cut_prints(holdfast, model):
     done = holdfast(
         "follow", model, write_week(1), "-o", "l.csv", "--model", "new.holdfast", "--json"

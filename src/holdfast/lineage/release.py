@@ -76,7 +76,7 @@ class Release:
     levels : ndarray, fields `level`, `moved`, `cost`, `cost_of_staying`, `fresh_cost`, `fresh_moved`
         One entry for each followed number of clusters. `moved` is the fraction of the surviving
         rows that changed cluster. The costs are those of this release, of nobody moving, and of a
-        fresh fit; `fresh_moved` is the fraction that a fresh fit would move. NaN is unknown.
+        new fit; `fresh_moved` is the fraction that a new fit would move. NaN is unknown.
     clusters : ndarray, fields `level`, `name`, `parent`, `size`, `cost`
         `parent` is the name of the cluster one level up that contains this one, or -1. `cost` is
         the sum of the distances to the mean.
@@ -177,7 +177,7 @@ class Release:
         return HierarchicalKMedian._from_record(self.record)
 
     def compare_fresh(self) -> NDArray[Any]:
-        """Return `levels` with the cost of a fresh fit and what it would move.
+        """Return `levels` with the cost of a new fit and what it would move.
 
         Where they are not stored, the rows of the release are fitted again.
         """

@@ -118,7 +118,7 @@ class Lineage:
             The numbers of clusters to keep of a first model, which follows none. None takes those
             that the model was fitted for.
         staleness : Staleness, default=None
-            ``model.staleness()``, to record how far the model is from a fresh fit.
+            ``model.staleness()``, to record how far the model is from a new fit.
         include_rows : bool, default=True
             Whether to keep the rows, so that the next release can say which columns carried rows
             to other clusters.
@@ -284,7 +284,7 @@ class Lineage:
         Parameters
         ----------
         fresh : bool, default=False
-            Whether to fit the rows of each release again where the cost of a fresh fit is not
+            Whether to fit the rows of each release again where the cost of a new fit is not
             stored. `append` does not make this fit, because it takes longer than following.
 
         Returns

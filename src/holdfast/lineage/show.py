@@ -80,7 +80,7 @@ def describe_follow(report: Any, events: Any, levels: Iterable[int] | None = Non
         text += f" The budget of {report.budget:.2%} binds."
     fresh = [report.cost[place[k]] / report.fresh_cost[place[k]] for k in chosen]
     if np.isfinite(fresh).all():
-        text += f" Cost: at most {max(fresh):.3f} times that of a fresh fit."
+        text += f" Cost: at most {max(fresh):.3f} times that of a new fit."
     return text
 
 

@@ -55,7 +55,7 @@ function listFindings(k) {
     ]);
   }
   if (release.tolerance_exceeded) {
-    found.push(["poor", "The cost exceeds that of a fresh fit by more than the tolerance."]);
+    found.push(["poor", "The cost exceeds that of a new fit by more than the tolerance."]);
   }
   for (const event of levelOf(last, k)?.events ?? []) {
     found.push(["fair", `${event[0].toUpperCase()}${event.slice(1)}.`]);
@@ -317,7 +317,7 @@ function makeStaleness(state) {
   state.onChange(() => {
     const at = releases.map((_, i) => levelOf(i, state.k));
     const lines = [
-      ["of a fresh fit", 0, (one) => ratio(one.cost, one.fresh_cost)],
+      ["of a new fit", 0, (one) => ratio(one.cost, one.fresh_cost)],
       ["of nobody moving", 1, (one) => ratio(one.cost, one.cost_of_staying)],
     ];
     const series = lines
@@ -336,11 +336,11 @@ function makeStaleness(state) {
     const fresh = ratio(at[last].cost, at[last].fresh_cost);
     byId("staleness-lead").textContent =
       fresh === null
-        ? "The cost of a fresh fit was not measured for the latest release."
-        : `The latest release costs ${formatNumber(fresh)} times what a fresh fit would cost` +
+        ? "The cost of a new fit was not measured for the latest release."
+        : `The latest release costs ${formatNumber(fresh)} times what a new fit would cost` +
           (at[last].fresh_moved === null
             ? "."
-            : `; a fresh fit would move ${formatFraction(at[last].fresh_moved)} of the rows.`);
+            : `; a new fit would move ${formatFraction(at[last].fresh_moved)} of the rows.`);
     const charts = [];
     if (series.length) {
       const y = {
