@@ -75,8 +75,9 @@ class Release:
         When it was appended, in UTC and ISO 8601.
     levels : ndarray, fields `level`, `moved`, `cost`, `cost_of_staying`, `fresh_cost`, `fresh_moved`
         One entry for each followed number of clusters. `moved` is the fraction of the surviving
-        rows that changed cluster. The costs are those of this release, of nobody moving, and of a
-        new fit; `fresh_moved` is the fraction that a new fit would move. NaN is unknown.
+        rows that changed cluster. The costs, sums of the distances to the means of the
+        clusters, are those of this release, of nobody moving, and of a new fit; `fresh_moved` is
+        the fraction that a new fit would move. NaN is unknown.
     clusters : ndarray, fields `level`, `name`, `parent`, `size`, `cost`
         `parent` is the name of the cluster one level up that contains this one, or -1. `cost` is
         the sum of the distances to the mean.
