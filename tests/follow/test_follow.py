@@ -228,6 +228,18 @@ def test_a_row_that_returns_finds_its_name():
         assert np.array_equal(names_of(back, k), names_of(model, k))
 
 
+def test_a_row_that_returns_counts_as_new():
+    rows = blobs(4)
+    ids = np.arange(rows.shape[0])
+    first = fit(rows, ids)
+    rows[7] = rows[first.labels_ != first.labels_[7]][0]  # it returns elsewhere
+    back = first.follow(np.delete(rows, 7, axis=0), ids=np.delete(ids, 7)).follow(
+        rows, ids=ids, budget=0.0
+    )
+    assert names_of(back, 4)[7] != first.labels_[7]
+    assert (back.follow_.n_new, back.moves_.size, back.follow_.budget_binds) == (1, 0, False)
+
+
 def test_a_dry_run_says_what_follow_does(chain):
     data, models = chain
     ids, rows = data[2]
