@@ -380,6 +380,9 @@ def test_a_polished_fit_is_followed_under_the_names_that_it_wrote(holdfast):
     done = holdfast("fit", write_week(0), "-k", "2,5", "--id", "customer", "--polish", "--out",
                     "first.csv", "--model", "polished.holdfast", "--quiet")  # fmt: skip
     assert done.code == 0, done.err
+    done = holdfast("cut", "polished.holdfast", "-k", 6)
+    assert "has at most 5 clusters; --clusters asks for 6" in done.err
+    assert "fit again with --clusters 6" in done.err
     found = load("polished.holdfast")
     assert found.hierarchy_.naming.levels == (2, 5)
     done = holdfast("follow", "polished.holdfast", write_week(0), "--out", "same.csv", "--lineage",

@@ -240,6 +240,16 @@ def test_a_row_that_returns_counts_as_new():
     assert (back.follow_.n_new, back.moves_.size, back.follow_.budget_binds) == (1, 0, False)
 
 
+def test_what_ends_with_polish_or_follow_is_named():
+    rows = blobs(4)
+    model = fit(rows)
+    for changed in (model.polish(LEVELS), model.follow(rows[1:], levels=LEVELS)):
+        with pytest.raises(ValueError, match=r"from 1 to .*the largest level of polish or follow"):
+            changed.hierarchy_.cut(max(LEVELS) + 1)
+        with pytest.raises(ValueError, match="cannot be explained after polish or follow"):
+            changed.explain_row(rows[0])
+
+
 def test_a_dry_run_says_what_follow_does(chain):
     data, models = chain
     ids, rows = data[2]

@@ -89,9 +89,11 @@ def check_cuts(model: "HierarchicalKMedian", ks: tuple[int, ...], path: str) -> 
     """Refuse numbers of clusters that the model does not reach."""
     most = model.hierarchy_.n_centers
     if max(ks) > most:
+        ends = model.hierarchy_._ends_at_level
+        more = f"--clusters {max(ks)}" if ends else "a larger --max-centers"
         raise InputError(
             f"{path} has at most {most:,} clusters; --clusters asks for {max(ks):,}. Ask for fewer, "
-            "or fit again with a larger --max-centers."
+            f"or fit again with {more}."
         )
 
 

@@ -217,6 +217,11 @@ def explain_row(
 ) -> RowExplanation:
     """Find the planes that a row passed, and how far each is; name `top` columns for each."""
     planes = getattr(hierarchy.locator, "boundaries", None)
+    if planes is None and hierarchy._ends_at_level:
+        raise ValueError(
+            "A single row cannot be explained after polish or follow: the boundaries between clusters "
+            "are no longer splits. A lineage says why a row moved; `explain` describes the clusters."
+        )
     if planes is None:
         raise ValueError(
             "The boundaries of this hierarchy are not planes, so a single row cannot be explained. "

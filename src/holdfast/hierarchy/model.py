@@ -378,6 +378,11 @@ class Hierarchy:
         ]
         return ancestors[np.concatenate(found)]
 
+    @property
+    def _ends_at_level(self) -> bool:
+        """Whether the hierarchy ends at the largest level of `polish` or `follow`."""
+        return self.naming is not None and self.n_centers == max(self.naming.levels)
+
     def _check(self, k: int) -> int:
         if not isinstance(k, Integral) or isinstance(k, bool):
             raise TypeError(f"n_clusters must be an integer; got {k!r}.")
@@ -387,6 +392,8 @@ class Hierarchy:
                 why = "one for each distinct row of positive weight"
                 if self.costs[-1] > 0.0:
                     why = "limited by max_centers"
+                if self._ends_at_level:
+                    why = "the largest level of polish or follow"
             raise ValueError(
                 f"n_clusters must be from 1 to {self.n_centers}, the number of centers in this "
                 f"hierarchy ({why}); got {k}."
