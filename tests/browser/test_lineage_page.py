@@ -153,6 +153,17 @@ def test_the_page_fits_any_width_and_theme(page, width, theme):
     page.keep_picture(f"lineage-{width}-{theme}")
 
 
+def test_a_budget_that_binds_is_told_in_the_same_words(browser, tmp_path):
+    lineage = follow_weeks(tmp_path / "series", n_weeks=2, n=400, price=0.0, budget=0.0025)
+    build_lineage_report(lineage).to_html(tmp_path / "budget.html")
+    page = Page(browser)
+    page.open(tmp_path / "budget.html")
+    assert "The budget of 0.25% binds." in page.text("#headline")
+    assert "The budget of 0.25% binds: more rows would move without it." in page.text("#findings")
+    assert "Without the budget, these rows would move, too." in page.text("#rows-tables")
+    page.check_silent()
+
+
 def test_dates_are_shown_as_dates(browser, tmp_path):
     report = build_lineage_report(follow_weeks(tmp_path / "series", n_weeks=2, n=200, price=0.0))
     report.content["data"]["dates"] = report.content["data"]["names"]

@@ -252,7 +252,10 @@ def _find_rows(last: Release, seen: list[_Seen], level: int) -> list[dict[str, A
     often_lines: list[list[Any]] = [
         [str(id), len(path) - 1, " → ".join(map(str, path))] for id, path in often if len(path) > 2
     ]
-    held = "Moving these rows would lower the cost most; the price or the budget holds them."
+    held = (
+        "Without the budget, these rows would move, too. Gain: how much closer the mean of the new "
+        "segment is than that of the old one."
+    )
     near = "These rows lie near a boundary or change a lot."
     lists = (
         ("Would move next", held, ["Row", "From", "To", "Gain"], next_lines),

@@ -14,6 +14,8 @@ function signed(difference) {
   return `${difference > 0 ? "+" : "−"}${formatCount(Math.abs(difference))}`;
 }
 
+const formatBudget = (fraction) => `${(100 * fraction).toFixed(2)}%`; // as in describe_follow
+
 function releaseTable(k) {
   const names = ["Rows", "New", "Left", "Moved", "Moved", "Held"];
   const head = ["Release", ...names.map((text) => ({ text, class: "num" })), "Events"];
@@ -31,7 +33,7 @@ function releaseTable(k) {
       ];
       const events = [...(at ? at.events : [])];
       if (release.budget_binds) {
-        events.push(`the budget of ${formatFraction(release.budget)} binds`);
+        events.push(`the budget of ${formatBudget(release.budget)} binds`);
       }
       return {
         cells: [
@@ -51,7 +53,7 @@ function listFindings(k) {
   if (release.budget_binds) {
     found.push([
       "poor",
-      `The budget of ${formatFraction(release.budget)} binds: more rows would move without it.`,
+      `The budget of ${formatBudget(release.budget)} binds: more rows would move without it.`,
     ]);
   }
   if (release.tolerance_exceeded) {
