@@ -18,6 +18,7 @@ from holdfast.storage.model import ModelRecord, model_from_arrays, model_to_arra
 
 if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
+    from holdfast.hierarchy.rules import Column
 
 
 KIND = "release"
@@ -148,12 +149,20 @@ class Release:
         return int(self.assigned.shape[0])
 
     @property
+    def n_columns(self) -> int:
+        """Number of columns of the table; `columns` has one for each level of a category."""
+        return len({c.name for c in self._describe_columns()}) or len(self.columns)
+
+    @property
     def dates(self) -> tuple[str, ...]:
         """Names of the columns that hold dates, in seconds since 1970."""
+        return tuple(c.name for c in self._describe_columns() if c.date)
+
+    def _describe_columns(self) -> "list[Column]":
         from holdfast.estimator.explaining import columns_of
 
         table = None if self.record is None else self.record.table
-        return tuple(c.name for c in columns_of(table.preparation) if c.date) if table else ()
+        return columns_of(table.preparation) if table else []
 
     def __repr__(self) -> str:
         """Name the release and its size."""

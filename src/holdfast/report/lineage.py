@@ -75,7 +75,7 @@ def build_lineage_report(
             "verdict": {"headline": sentence, "sentence": sentence},
             "data": {
                 "n_rows": last.n_rows,
-                "n_columns": len(last.columns),
+                "n_columns": last.n_columns,
                 "names": [last.columns[j] for j in columns],
                 "dates": list(last.dates),
                 "id_name": last.id_name,
