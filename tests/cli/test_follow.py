@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from holdfast import Lineage, load
 from holdfast.report import build_lineage_report
 
 N = 90
+ROOT = Path(__file__).parents[2]
 
 
 def write_week(number: int) -> Path:
@@ -98,6 +100,18 @@ def test_python_and_the_command_agree(holdfast, model):
     np.testing.assert_array_equal(load("new.holdfast").labels_, expected.labels_)
     names = expected.hierarchy_.names(3)[expected.labels_]
     assert [row["cluster_3"] for row in read_labels("l.csv").values()] == [str(n) for n in names]
+
+
+def test_the_commands_of_the_how_to_run_week_after_week(holdfast):
+    for week, name in enumerate(("monday.csv", "next.csv", "after.csv")):
+        write_week(week).rename(name)
+    text = (ROOT / "docs/howto/keep_segments.md").read_text(encoding="utf-8")
+    lines = [shlex.split(line)[2:] for line in text.splitlines() if line.startswith("$ holdfast ")]
+    assert len(lines) == 4
+    for line in lines:
+        done = holdfast(*line)
+        assert done.code in (0, 3), (line, done.err)
+    assert len(Lineage("segments.lineage")) == 3
 
 
 def test_a_run_can_be_repeated_after_a_crash(holdfast, model):

@@ -208,7 +208,9 @@ def test_a_skipped_release_is_noticed(tmp_path):
     lineage = Lineage(tmp_path / "skipped")
     first, _, third = build_chain()
     lineage.append(first)
-    with pytest.raises(ValueError, match="Append the models in between first"):
+    with pytest.raises(
+        ValueError, match="as `holdfast follow LINEAGE` does, append the models in between"
+    ):
         lineage.append(third, label="later")
 
 

@@ -179,7 +179,8 @@ def _check_next(release: Release, before: Release, both: Places, *, followed: bo
     if wrong:
         raise ValueError(
             f"{wrong:,} {what} do not start where {where} left them: the model follows another one. "
-            "Append the models in between first, or use another lineage."
+            "Follow the latest model, as `holdfast follow LINEAGE` does, append the models in between "
+            "first, or use another lineage."
         )
 
 
