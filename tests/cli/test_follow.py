@@ -163,8 +163,8 @@ def test_a_new_fit_is_compared_with(holdfast, model):
                     "--lineage", "s.lineage", "--staleness")  # fmt: skip
     assert done.code == 0, done.err
     for line in json.loads(done.out)["levels"]:
-        assert 0.0 < line["cost_of_fresh"] <= 1.05
-        assert 0.0 < line["cost_of_staying"] <= 1.0
+        assert 0.0 < line["cost_to_fresh"] <= 1.05
+        assert 0.0 < line["cost_to_staying"] <= 1.0
         assert 0.0 < line["cost_of_one"] < 1.0
     levels = Lineage("s.lineage")[-1].levels
     assert (levels["fresh_cost"] > 0.0).all()
@@ -187,7 +187,7 @@ def test_follow_prints_the_cost_that_cut_prints(holdfast, model):
     cuts = json.loads(holdfast("cut", "new.holdfast", "--clusters", ks, "--json").out)["cuts"]
     for name in ("k", "cost", "cost_of_one"):
         assert [line[name] for line in levels] == [cut[name] for cut in cuts]
-    assert [line["cost_of_fresh"] for line in levels] == [None] * len(levels)
+    assert [line["cost_to_fresh"] for line in levels] == [None] * len(levels)
     shown = holdfast("follow", model, write_week(1), "--dry-run").out
     assert "of staying" in shown
     assert f"{cuts[0]['cost']:.4g}" in shown

@@ -30,8 +30,8 @@ EXAMPLES = (
 
 _LEVELS = (
     ("clusters", "k", ""), ("moved", "moved", ".2%"), ("cost", "cost", ".4g"),
-    ("of one", "cost_of_one", ".1%"), ("of staying", "cost_of_staying", ".1%"),
-    ("of a new fit", "cost_of_fresh", ".1%"),
+    ("of one", "cost_of_one", ".1%"), ("of staying", "cost_to_staying", ".1%"),
+    ("of a new fit", "cost_to_fresh", ".1%"),
 )  # fmt: skip
 _FIRST = "start"  # the release that a new lineage begins with
 
@@ -256,7 +256,7 @@ def _describe(today: "HierarchicalKMedian") -> dict[str, Any]:
     return {
         **{name: getattr(report, name) for name in names},
         "levels": [
-            {"k": k, "moved": moved, **costs[k], "cost_of_staying": stay, "cost_of_fresh": fresh}
+            {"k": k, "moved": moved, **costs[k], "cost_to_staying": stay, "cost_to_fresh": fresh}
             for k, moved, stay, fresh in measured
         ],
         "events": [dict(zip(events.dtype.names, event, strict=True)) for event in events.tolist()],
