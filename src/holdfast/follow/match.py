@@ -144,13 +144,10 @@ def _remember(left: DepartedRows | None, before: Levels, match: Match, who: NDAr
         return match
     new = np.flatnonzero(match.origin < 0)
     place = find_ids(who[new], left.ids)
-    leaves = before.names[before.path[:, -1]]
-    order = np.argsort(leaves, kind="stable")
-    name = left.names[place]
-    at = np.minimum(np.searchsorted(leaves[order], name), leaves.size - 1)
-    known = (place >= 0) & (leaves[order[at]] == name)
+    leaf = find_ids(left.names[place], before.names[before.path[:, -1]])
+    known = (place >= 0) & (leaf >= 0)
     origin, returning = match.origin.copy(), match.returning.copy()
-    origin[new[known]] = order[at[known]]
+    origin[new[known]] = leaf[known]
     returning[new[known]] = True
     return replace(match, origin=origin, returning=returning)
 

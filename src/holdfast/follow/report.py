@@ -23,6 +23,7 @@ from holdfast.follow.state import (
     solve_as,
 )
 from holdfast.hierarchy import Hierarchy
+from holdfast.rows.ids import find_ids
 
 REASONS = ("values changed", "new parent", "split", "merge", "boundary moved")
 """Why a row has moved: the first that holds."""
@@ -200,12 +201,10 @@ def list_moves(today: Today, old: Levels, leaf: Numbers, found: Solution) -> NDA
         part = np.empty(moved.size, dtype=[("id", names.dtype), *_MOVE])
         part["id"], part["level"] = names[moved], k
         part["from"], part["to"] = was[leaf[u], level], now[after[u], level]
-        level_names = new.names[new.offsets[level] : new.offsets[level + 1]]
-        order = np.argsort(level_names, kind="stable")
-        at = np.minimum(np.searchsorted(level_names[order], part["from"]), k - 1)
-        origin = new.offsets[level] + order[at]
-        alive = new.names[origin] == part["from"]
-        started = ~np.isin(part["to"], old.names[old.offsets[level] : old.offsets[level + 1]])
+        here = slice(*new.offsets[level : level + 2])
+        place = find_ids(part["from"], new.names[here])
+        alive, origin = place >= 0, here.start + place
+        started = ~np.isin(part["to"], old.names[here])
         same_leaf = now[after[u], -1] == was[leaf[u], -1]
         part["reason"] = np.select(
             [match.changed[moved], same_leaf, started, ~alive], REASONS[:4], REASONS[4]

@@ -15,6 +15,7 @@ from holdfast.centers._sample_kernels import to_directions
 from holdfast.centers.choose import ancestors_among
 from holdfast.follow._kernels import count_flow, count_weight, measure_paths, sum_leaves
 from holdfast.hierarchy import Hierarchy
+from holdfast.rows.ids import find_ids
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -171,14 +172,11 @@ class Problem:
 
     def home(self, levels: Levels) -> Numbers:
         """Today's cluster with yesterday's name of each of yesterday's leaves; -1 if it ended."""
-        home = np.full(self.known.shape, -1, dtype=np.int32)
+        home = np.empty(self.known.shape, dtype=np.int32)
         for level in range(self.known.shape[1]):
             first, last = levels.offsets[level : level + 2]
-            names = levels.names[first:last]
-            order = np.argsort(names, kind="stable")
-            place = np.minimum(np.searchsorted(names[order], self.known[:, level]), order.size - 1)
-            found = names[order[place]] == self.known[:, level]
-            home[found, level] = first + order[place[found]]
+            place = find_ids(self.known[:, level], levels.names[first:last])
+            home[:, level] = np.where(place < 0, -1, first + place)
         return home
 
     def flow(self, leaf: Numbers, n_leaves: int, weight: Ints) -> Ints:
