@@ -162,13 +162,8 @@ def latent_gains(
     J: `least`, if that is known.
     """
     units, of_row, _ = group_staying(table, leaf)
-    count = len(levels.sizes)
-    caution = caution_for(units, levels.sizes)
-    problem = Problem(
-        units, levels.names[levels.path], np.ones(count), np.full(count, price), None, 0, caution
-    )
-    found = solve_as(problem, levels, units.origin)
-    problem = replace(problem, ref=np.where(found.cost > 0.0, found.cost, 1.0))
+    prices = np.full(len(levels.sizes), price)
+    problem, found = start_from(units, levels, units.origin, price=prices, limit=None, seed=0)
     wishes = Wishes(problem, levels)
     wishes.until[:] = np.inf
     wishes.until[of_row[asked]] = 0.0
@@ -177,7 +172,7 @@ def latent_gains(
     wishes.update(found)
     movers = np.flatnonzero(wishes.best != units.origin)
     away = levels.path[wishes.best[movers]] != levels.path[units.origin[movers]]
-    toll = (away * (price * caution)).cumsum(axis=1)[:, -1]
+    toll = (away * (prices * problem.caution)).cumsum(axis=1)[:, -1]
     latent = np.zeros(units.origin.size)
     latent[movers] = MARGIN * (wishes.gain[movers] * problem.total + toll)
     if least is None:
