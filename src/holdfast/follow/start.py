@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.work import share_parts
 from holdfast.centers._distance_kernels import nearest_leaves
 from holdfast.centers.keyed_table import Table
 from holdfast.follow.ideas import Ideas, split_leaf
@@ -26,6 +25,7 @@ from holdfast.follow.state import (
     solve_as,
 )
 from holdfast.follow.structure import TRIAL, Wishes, latent_fall
+from holdfast.hierarchy.locate import label_blocks
 
 MARGIN = 1.25
 """How much more a move must pay than yesterday; what changes by chance is less."""
@@ -54,17 +54,12 @@ def place_rows(units: Units, levels: Levels, centers: Floats) -> Numbers:
     scale = (1.0 / np.where(ref > 0.0, ref, 1.0))[levels.level_of]
     columns = np.ascontiguousarray(points.T)
     rows, label = units.rows[new], np.arange(levels.sizes[-1], dtype=np.int32)
-    nearest = np.empty(rows.shape[0], dtype=np.int32)
-    step = 1 << 14
-    blocks = [slice(start, start + step) for start in range(0, rows.shape[0], step)]
-    share_parts(
-        len(blocks),
-        lambda b: nearest_leaves(
-            rows[blocks[b]], 1.0, levels.path, columns, scale, label, units.spherical,
-            nearest[blocks[b]],
+    leaf[new] = label_blocks(
+        rows.shape[0],
+        lambda some, nearest: nearest_leaves(
+            rows[some], 1.0, levels.path, columns, scale, label, units.spherical, nearest
         ),
-    )  # fmt: skip
-    leaf[new] = nearest
+    )
     return leaf
 
 

@@ -46,7 +46,7 @@ def _cut_blocks(n_rows: int) -> list[slice]:
     return [slice(start, start + _BLOCK) for start in range(0, n_rows, _BLOCK)]
 
 
-def _label_blocks(n_rows: int, work: Callable[[slice, Labels], object]) -> Labels:
+def label_blocks(n_rows: int, work: Callable[[slice, Labels], object]) -> Labels:
     """Let `work` fill in the labels of blocks of rows, in threads."""
     label, blocks = np.empty(n_rows, dtype=np.int32), _cut_blocks(n_rows)
     share_parts(len(blocks), lambda b: work(blocks[b], label[blocks[b]]))
@@ -83,7 +83,7 @@ class CellLocator:
         coordinates, inside = self.grid.locate_any(X)
         label = np.zeros(X.shape[0], dtype=np.int32)
         rows, known = coordinates[inside], (self.coordinates, self.order, self.cell, self.parent)
-        label[inside] = _label_blocks(
+        label[inside] = label_blocks(
             rows.shape[0], lambda some, found: np.copyto(found, find_cells(rows[some], *known))
         )
         return label
@@ -129,7 +129,7 @@ class MeansLocator:
         """Find the label of the leaf with the smallest score for each row."""
         rows = read_only(unit_rows(X) if self.metric == COSINE else X)
         factor, columns = math.ldexp(1.0, self.exponent), np.ascontiguousarray(self.points.T)
-        return _label_blocks(
+        return label_blocks(
             rows.shape[0],
             lambda some, label: nearest_leaves(
                 rows[some], factor, self.path, columns, self.scale, self.label,
@@ -219,7 +219,7 @@ class SplitLocator(_PlanarSplits):
         if self.rivals is None:
             return self.replay(rows, np.ones(rows.shape[0]))[0]
         points = self.centers, self.rivals, *self._splits
-        return _label_blocks(
+        return label_blocks(
             rows.shape[0], lambda some, label: assign_between(rows[some], *points, label)
         )
 
@@ -277,7 +277,7 @@ class PlaneLocator(_PlanarSplits):
         """Find the last cluster that each row moves to."""
         rows = read_only(unit_rows(X) if self.metric == COSINE else X)
         factor, splits = math.ldexp(1.0, self.exponent), (self.points, self.normals, *self._splits)
-        return _label_blocks(
+        return label_blocks(
             rows.shape[0],
             lambda some, label: locate_by_planes(
                 rows[some], factor, *splits, np.empty(rows.shape[1]), label
@@ -305,7 +305,7 @@ class SparsePlaneLocator(_NestedSplits):
         """Find the last cluster that each row moves to; dense rows are made sparse."""
         rows = as_csr(X)
         rows = unit_sparse(rows) if self.metric == COSINE else rows
-        return _label_blocks(
+        return label_blocks(
             rows.shape[0], lambda some, label: self._replay(rows, some.start, label)
         )
 
