@@ -232,11 +232,8 @@ def _cluster_present(
     finest = np.empty(X.shape[0], dtype=np.int32)
     finest[present] = hierarchy.finest
     finest[~present] = hierarchy.locator.finest(X[~present])
-    center_indices = numbers[hierarchy.center_indices]
-    for array in (finest, center_indices):
-        array.flags.writeable = False
-    hierarchy = replace(hierarchy, finest=finest, center_indices=center_indices)
-    return Clustering(hierarchy)
+    centers = read_only(numbers[hierarchy.center_indices])
+    return Clustering(replace(hierarchy, finest=read_only(finest), center_indices=centers))
 
 
 def _in_data_units(

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from holdfast._machine.jit import read_only
 from holdfast.follow._kernels import closest_units
 from holdfast.follow.match import Today, Yesterday, key_rows
 from holdfast.follow.state import NEW, Floats, Ints, Levels, Numbers, Problem, Solution
@@ -84,11 +85,11 @@ def build_unchanged(
     pairs = zip(units.key.tolist(), units.origin.tolist(), strict=True)
     place = {pair: u for u, pair in enumerate(pairs)}
     center = today.first_row[[place[key, t] for t, key in enumerate(keys.tolist())]]
-    for array in (label, center):
-        array.flags.writeable = False
     names = tuple(hierarchy.names(k) for k in before.sizes)
     naming = Naming(before.sizes, names, next_name_of(hierarchy, before))
-    return replace(hierarchy, center_indices=center, finest=label, naming=naming)
+    return replace(
+        hierarchy, center_indices=read_only(center), finest=read_only(label), naming=naming
+    )
 
 
 def next_name_of(hierarchy: Hierarchy, levels: Levels) -> int:
@@ -203,7 +204,5 @@ def _costs_of_cuts(
 
 def names_by_label(levels: Levels, path: Numbers, next_name: int) -> Naming:
     """Names of the labels of every level: label t of a level is the cluster that holds leaf t."""
-    names = tuple(levels.names[path[:k, level]] for level, k in enumerate(levels.sizes))
-    for array in names:
-        array.flags.writeable = False
-    return Naming(levels.sizes, names, next_name)
+    names = (read_only(levels.names[path[:k, level]]) for level, k in enumerate(levels.sizes))
+    return Naming(levels.sizes, tuple(names), next_name)
