@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.recfunctions import require_fields
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
@@ -331,17 +332,10 @@ def _columns_of(model: "HierarchicalKMedian") -> tuple[tuple[str, ...], NDArray[
 def _with_rows(moves: Any, ids: NDArray[Any] | None, present: NDArray[np.int64]) -> NDArray[Any]:
     table = _table(moves, tables.MOVES)
     if table.size:
-        if ids is None:
-            table["row"] = np.searchsorted(present, moves["id"])
-        else:
-            table["row"] = find_ids(moves["id"], ids)
+        table["row"] = find_ids(moves["id"], present if ids is None else ids)
     return table
 
 
 def _table(found: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Copy the fields that both have."""
-    table = np.zeros(0 if found is None else len(found), dtype=dtype)
-    for field in dtype.names or ():
-        if table.size and field in found.dtype.names:
-            table[field] = found[field]
-    return table
+    return np.zeros(0, dtype=dtype) if found is None else require_fields(found, dtype)
