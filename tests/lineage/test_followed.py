@@ -106,6 +106,14 @@ def test_a_lineage_begins_with_a_polished_fit(tmp_path):
     assert len(lineage) == 2
 
 
+def test_a_lineage_begins_with_rows_that_were_added(tmp_path):
+    ids, rows = next(make_weeks(1, N))
+    model = HierarchicalKMedian(3, random_state=0).partial_fit(rows, ids=ids)
+    release = Lineage(tmp_path / "series").append(model)
+    assert release.columns == ("column_0", "column_1", "column_2", "column_3")
+    np.testing.assert_array_equal(release.names(3), model.labels_)
+
+
 def test_a_lineage_without_ids_and_without_rows(tmp_path):
     lineage = Lineage(tmp_path / "plain")
     model = None

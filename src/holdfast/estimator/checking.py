@@ -23,7 +23,7 @@ def _check_sparse(model: Any, X: Any, reset: bool) -> csr_array:
             f'X is sparse, which method="{model.method}" does not support; it needs dense rows. Use '
             'method="means", which takes sparse rows, or X.toarray().'
         )
-    if not reset and getattr(model, "table_", None) is not None:
+    if not reset and model.table_ is not None:
         raise TypeError(
             "X is sparse, but this model was fitted to a table with a preparation; it needs rows of "
             "that table. Use X.toarray()."
@@ -67,7 +67,7 @@ def refuse_sparse(what: str, *rows: Any) -> None:
 class CheckedRows:
     """Mixin for an estimator: rows of any kind -> arrays that can be clustered."""
 
-    table_: TableRecord | None
+    table_: TableRecord | None = None
     column_scale_: tuple[float, ...] | None
 
     def _check_rows(self: Any, X: Any, reset: bool = False) -> Any:
@@ -75,7 +75,7 @@ class CheckedRows:
         if issparse(X):
             self.column_scale_ = None if reset else self.column_scale_
             return _check_sparse(self, X, reset)
-        table = None if reset else getattr(self, "table_", None)
+        table = None if reset else self.table_
         if table is not None and table.preparation.inputs is not None and hasattr(X, "columns"):
             from holdfast.tables.preparer import prepare_frame
 
@@ -136,9 +136,9 @@ class CheckedRows:
         return rows
 
     @property
-    def _dtypes(self) -> list[type[np.floating]] | type[np.floating]:
+    def _dtypes(self: Any) -> list[type[np.floating]] | type[np.floating]:
         """What rows are converted to: means take 32-bit rows as they are."""
-        means = getattr(self, "method", None) == "means" and getattr(self, "table_", None) is None
+        means = self.method == "means" and self.table_ is None
         return [np.float64, np.float32] if means else np.float64
 
 

@@ -90,6 +90,7 @@ class ExplainedModel:
     """Mixin for an estimator that explains its clusters."""
 
     n_features_in_: int
+    table_: TableRecord | None
 
     @overload
     def explain(
@@ -250,11 +251,10 @@ class ExplainedModel:
 
     def _columns(self, preparer: TablePreparer | None) -> list[Column]:
         """Names and units of the columns of `rows_`."""
-        table = getattr(self, "table_", None)
         if preparer is not None:
             return columns_of(self._preparation_of(preparer))
-        if table is not None:
-            return columns_of(table.preparation)
+        if self.table_ is not None:
+            return columns_of(self.table_.preparation)
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             return [Column(f"x{j}") for j in range(self.n_features_in_)]

@@ -27,8 +27,9 @@ from holdfast.parameters import (
     warn_user,
 )
 from holdfast.pipeline import cluster_rows
-from holdfast.rows.ids import check_ids, find_ids, normal_ids
+from holdfast.rows.ids import DepartedRows, check_ids, find_ids, normal_ids
 from holdfast.rows.log import RowLog
+from holdfast.storage.model import TableRecord
 
 if TYPE_CHECKING:  # loaded on first use: half of the package, and fits do not need it
     from holdfast.follow.engine import Followed, Options
@@ -39,15 +40,21 @@ if TYPE_CHECKING:  # loaded on first use: half of the package, and fits do not n
 class FollowedModel:
     """Mixin for an estimator whose rows may have ids and whose clusters can be followed."""
 
+    table_: TableRecord | None
+    _ids: NDArray[Any] | None = None
+    _left: DepartedRows | None = None
+    _bound = False  # whether a budget has held rows back
+    _least: float | None = None  # by how much a change of structure must lower the objective
+    _named: Yesterday | None = None  # the latest clusters with lasting names, since an update
+
     @property
     def ids_(self) -> NDArray[Any] | None:
         """Ids of `rows_`, dtype int64 or object; None if rows have none."""
         check_is_fitted(self)
-        own: NDArray[Any] | None = vars(self).get("_ids")
-        table = getattr(self, "table_", None)
-        if own is None and table is not None and table.ids is not None:
+        table = self.table_
+        if self._ids is None and table is not None and table.ids is not None:
             return np.asarray(normal_ids(table.ids)[table.used])
-        return own
+        return self._ids
 
     @cached_property
     def held_(self: Any) -> NDArray[np.bool_]:
@@ -229,17 +236,17 @@ class FollowedModel:
             held,
             None if (weight == 1.0).all() else weight,
             self.ids_,
-            vars(self).get("_left"),
+            self._left,
             metric == "cosine",
             self.seed_,
-            bool(vars(self).get("_bound", False)),
-            vars(self).get("_least"),
+            self._bound,
+            self._least,
         )
 
     def _last_named(self: Any) -> Any:
         """Return the latest clusters with lasting names; None if names are labels."""
         if "hierarchy_" not in vars(self):  # not computed since they were looked at
-            return vars(self).get("_named")
+            return self._named
         naming = self.hierarchy_.naming
         if naming is None:
             return None
@@ -320,11 +327,9 @@ class FollowedModel:
         for name in ("n_features_in_", "feature_names_in_", "seed_", "epsilon_", "column_scale_"):
             if name in vars(model):
                 setattr(new, name, vars(model)[name])
-        table = getattr(model, "table_", None)
-        if table is not None:
+        if model.table_ is not None:
             used = np.ones(rows.shape[0], dtype=np.bool_)
-            table = replace(table, ids=ids, used=used, cuts=found.report.levels)
-        new.table_ = table
+            new.table_ = replace(model.table_, ids=ids, used=used, cuts=found.report.levels)
         new.hierarchy_ = hierarchy = found.build()
         new.labels_ = hierarchy.cut(k)
         new.center_indices_ = hierarchy.center_indices[:k]

@@ -46,7 +46,7 @@ from holdfast.parameters import (
 from holdfast.pipeline import cluster_and_order
 from holdfast.rows.ids import check_ids, identify_rows
 from holdfast.rows.log import RowLog
-from holdfast.storage.model import ModelRecord, TableRecord, read_model, write_model
+from holdfast.storage.model import ModelRecord, read_model, write_model
 
 if TYPE_CHECKING:
     from holdfast.tables.preparer import TablePreparer
@@ -246,7 +246,7 @@ class HierarchicalKMedian(
         ids: ArrayLike | None,
         keyed_by: ArrayLike | None,
     ) -> None:
-        self.table_: TableRecord | None = None
+        self.table_ = None
         for name in FOLLOWED:
             self.__dict__.pop(name, None)
         rows = self._check_rows(X, reset=True)
@@ -444,11 +444,11 @@ class HierarchicalKMedian(
             centers=self.cluster_centers_ if has_rows else vars(self).get("cluster_centers_"),
             reach=self.reach_ if has_rows else vars(self).get("reach_"),
             columns=None if names is None else tuple(names),
-            table=getattr(self, "table_", None),
-            ids=vars(self).get("_ids") if include_rows else None,
-            left=vars(self).get("_left") if include_rows else None,
-            bound=vars(self).get("_bound", False),
-            least=vars(self).get("_least"),
+            table=self.table_,
+            ids=self._ids if include_rows else None,
+            left=self._left if include_rows else None,
+            bound=self._bound,
+            least=self._least,
         )
         return record_of_held(record, self._held) if include_rows and has_rows else record
 

@@ -181,11 +181,13 @@ class ChangingRows(CheckedRows):
         clustering = cluster_first(rows, repeated, settings, held.extent, order, k)
         if isinstance(held, RowLog):
             self._held = replace(held, order=clustering.order)
-        if (named := vars(self).get("_named")) is None:
+        if self._named is None:
             return clustering.hierarchy
         from holdfast.follow.engine import name_fitted
 
-        hierarchy, self._left = name_fitted(named, rows, repeated, self.ids_, clustering.hierarchy)
+        hierarchy, self._left = name_fitted(
+            self._named, rows, repeated, self.ids_, clustering.hierarchy
+        )
         return hierarchy
 
     @computed
@@ -247,8 +249,8 @@ class ChangingRows(CheckedRows):
     def _drop_ids(self) -> None:
         """From now on, rows are known by their values."""
         self._ids: NDArray[Any] | None = None
-        if getattr(self, "table_", None) is not None:
-            self.table_ = replace(self.table_, ids=None)  # type: ignore[type-var]
+        if self.table_ is not None:
+            self.table_ = replace(self.table_, ids=None)
 
     def _has_ids(self: Any, ids: ArrayLike | None) -> bool:
         """Whether rows are known by their ids; an error if ids are given and they are not."""
@@ -328,7 +330,7 @@ class ChangingRows(CheckedRows):
         held = RowLog.from_fit(rows, None if (weight == 1.0).all() else weight)
         hold_rows(self, held, recipe, seed)
         self._ids = ids
-        if getattr(self, "table_", None) is not None:
+        if self.table_ is not None:
             used = np.ones(ids.size, dtype=np.bool_)
             self.table_ = replace(self.table_, ids=ids, used=used)
 
@@ -346,9 +348,8 @@ def hold_rows(model: Any, held: HeldRows, recipe: Any, seed: int) -> None:
     _has_features(recipe)
     for name in (*RESULTS, *FOLLOWED):  # equal rows become one, which has no id
         vars(model).pop(name, None)
-    table = getattr(model, "table_", None)
-    if table is not None:
-        model.table_ = replace(table, ids=None, used=np.ones(0, dtype=np.bool_))
+    if model.table_ is not None:
+        model.table_ = replace(model.table_, ids=None, used=np.ones(0, dtype=np.bool_))
     model._held, model._recipe, model.seed_ = held, recipe, seed
     columns = np.empty((0, model.n_features_in_))
     model.column_scale_ = check_column_scale(recipe.column_scale, columns, recipe.metric)
