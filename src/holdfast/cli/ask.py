@@ -77,14 +77,14 @@ def explain(
 
 def _show_row(console: Console, fitted: Any, row: str, k: int) -> None:
     source, rows = table_of(fitted), fitted.rows_
-    if source.ids is None:
+    if (ids := source.used_ids) is None:
         if not row.isdecimal() or int(row) >= rows.shape[0]:
             raise InputError(
                 f"--row must be a row number from 0 to {rows.shape[0] - 1}; got {row}."
             )
         index = int(row)
     else:
-        same = np.flatnonzero(np.array([str(i) for i in source.ids[source.used]]) == row)
+        same = np.flatnonzero(np.array([str(i) for i in ids]) == row)
         if same.size == 0:
             raise InputError(f"the model has no row with the id {row}.")
         index = int(same[0])

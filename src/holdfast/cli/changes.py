@@ -111,9 +111,9 @@ def _apply_by_id(
     from holdfast.rows.ids import find_ids
 
     if removed is not None:
-        after.forget(ids=_ids_of(removed))
+        after.forget(ids=removed.used_ids)
     if added is not None:
-        new, known = _ids_of(added), after.ids_
+        new, known = added.used_ids, after.ids_
         assert known is not None
         if new.dtype.kind == known.dtype.kind:  # otherwise partial_fit says what is wrong
             after.forget(ids=known[find_ids(known, new) >= 0])
@@ -121,13 +121,6 @@ def _apply_by_id(
     _ = after.hierarchy_
     after.set_params(verbose=False)
     return after
-
-
-def _ids_of(dataset: "Dataset") -> Any:
-    from holdfast.rows.ids import normal_ids
-
-    assert dataset.ids is not None
-    return normal_ids(dataset.used_ids)
 
 
 def diff(

@@ -27,7 +27,7 @@ from holdfast.parameters import (
     warn_user,
 )
 from holdfast.pipeline import cluster_rows
-from holdfast.rows.ids import DepartedRows, check_ids, find_ids, normal_ids
+from holdfast.rows.ids import DepartedRows, check_ids, find_ids
 from holdfast.rows.log import RowLog
 from holdfast.storage.model import TableRecord
 
@@ -51,9 +51,8 @@ class FollowedModel:
     def ids_(self) -> NDArray[Any] | None:
         """Ids of `rows_`, dtype int64 or object; None if rows have none."""
         check_is_fitted(self)
-        table = self.table_
-        if self._ids is None and table is not None and table.ids is not None:
-            return np.asarray(normal_ids(table.ids)[table.used])
+        if self._ids is None and self.table_ is not None:
+            return self.table_.used_ids
         return self._ids
 
     @cached_property

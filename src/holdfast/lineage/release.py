@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.rows.ids import normal_ids, pack_ids, unpack_ids
+from holdfast.rows.ids import pack_ids, unpack_ids
 from holdfast.storage.archive import Archive, DamagedFile, read_archive, write_archive
 from holdfast.storage.model import ModelRecord, model_from_arrays, model_to_arrays
 
@@ -264,7 +264,9 @@ class Release:
         inside = {n.removeprefix(_MODEL): a for n, a in arrays.items() if n.startswith(_MODEL)}
         record = None if described is None else model_from_arrays(described, inside)
         if kind == "model" and record is not None and record.rows is not None:
-            rows, ids = record.rows * unit, _ids_in(record)
+            rows, ids = record.rows * unit, record.ids
+            if ids is None and record.table is not None:
+                ids = record.table.used_ids
             if record.weight is not None and not record.weight.all():  # only rows with a weight
                 present = record.weight > 0.0
                 rows, ids = rows[present], None if ids is None else ids[present]
@@ -275,14 +277,6 @@ class Release:
             assigned=assigned, held=arrays["held"], rows=rows, ids=ids, digest=archive.digest,
             record=record,
         )  # fmt: skip
-
-
-def _ids_in(record: ModelRecord) -> NDArray[Any] | None:
-    table = record.table
-    if record.ids is None and table is not None and table.ids is not None:
-        found: NDArray[Any] = normal_ids(table.ids)[table.used]
-        return found
-    return record.ids
 
 
 def _check(release: Release) -> Release:

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from holdfast._machine.jit import Floats, Mask
 from holdfast.centers.medoids import METRICS
 from holdfast.hierarchy import Hierarchy
-from holdfast.rows.ids import DepartedRows, check_unique, pack_ids, unpack_ids
+from holdfast.rows.ids import DepartedRows, check_unique, normal_ids, pack_ids, unpack_ids
 from holdfast.storage.archive import DamagedFile, read_archive, write_archive
 from holdfast.storage.hierarchy import (
     hierarchy_from_arrays,
@@ -42,6 +42,11 @@ class TableRecord:
     ids: NDArray[Any] | None
     used: Mask  # (n_rows,): rows that were fitted; others had missing values
     cuts: tuple[int, ...]  # the requested numbers of clusters
+
+    @property
+    def used_ids(self) -> NDArray[Any] | None:
+        """Ids of the rows that were fitted, or None."""
+        return None if self.ids is None else normal_ids(self.ids)[self.used]
 
 
 @dataclass(frozen=True, eq=False)

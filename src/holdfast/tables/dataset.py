@@ -68,7 +68,7 @@ class Dataset:
 
     @property
     def used_ids(self) -> Any:
-        """Ids of the rows, or None."""
+        """Ids of the rows, int64 or str objects, or None."""
         return None if self.ids is None else self.ids.to_numpy()[self.used]
 
     def label(self, labels: Any, center_indices: Any = None) -> "pa.Table":
