@@ -115,15 +115,11 @@ def _keep_fitted(
     model: "HierarchicalKMedian", dataset: "Dataset", labels: "dict[int, NDArray[np.int32]]"
 ) -> None:
     """Give rows of a followed model, known by id and unchanged, their own labels: some are held."""
-    from holdfast.rows.ids import find_ids
-
     if model.hierarchy_.naming is None or model.ids_ is None or dataset.ids is None:
         return
-    place = find_ids(dataset.used_ids, model.ids_)
-    found = (place >= 0).nonzero()[0]
-    same = found[(model.rows_[place[found]] == dataset.rows[found]).all(axis=1)]
+    same, place = model._find_fitted(dataset.rows, dataset.used_ids)
     for k, predicted in labels.items():
-        predicted[same] = model.hierarchy_.cut(k)[place[same]]
+        predicted[same] = model.hierarchy_.cut(k)[place]
 
 
 def predict_cuts(

@@ -341,10 +341,10 @@ class FollowedModel:
         result: Self = new
         return result
 
-    def _keep_fitted(
-        self: Any, labels: NDArray[np.int32], rows: NDArray[np.float64], ids: NDArray[Any]
-    ) -> None:
-        """Give rows of the fit, known by their ids and with the same values, their fitted labels."""
+    def _find_fitted(
+        self: Any, rows: NDArray[np.float64], ids: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find rows of the fit by their ids, if they have the same values: places in both."""
         known = self.ids_
         if known is None:
             raise ValueError(
@@ -355,7 +355,7 @@ class FollowedModel:
         found = np.flatnonzero(place >= 0)
         refuse_sparse("predict with ids", held, rows)
         same = found[(held[place[found]] == rows[found]).all(axis=1)]
-        labels[same] = self.labels_[place[same]]
+        return same, place[same]
 
 
 def check_number(name: str, value: Any, most: float) -> float:

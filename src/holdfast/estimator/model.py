@@ -323,7 +323,8 @@ class HierarchicalKMedian(
         if ids is not None:
             named = check_ids(X, ids, rows.shape[0])
             assert named is not None
-            self._keep_fitted(labels, rows, named)
+            same, place = self._find_fitted(rows, named)
+            labels[same] = self.labels_[place]
         contains = getattr(hierarchy.down_to(k).locator, "contains", None)
         outside = np.zeros(rows.shape[0], dtype=np.bool_) if contains is None else ~contains(rows)
         if unknown is None:
