@@ -114,6 +114,17 @@ def test_the_commands_of_the_how_to_run_week_after_week(holdfast):
     assert len(Lineage("segments.lineage")) == 3
 
 
+def test_a_followed_model_without_rows_predicts_by_the_nearest_means(holdfast, model):
+    holdfast("follow", model, write_week(1), "--model", "next.holdfast", "--quiet")
+    followed = load("next.holdfast")
+    followed.save("small.holdfast", include_rows=False)
+    done = holdfast("predict", "small.holdfast", "week1.csv", "-o", "labels.csv", "--quiet")
+    assert done.code == 0, done.err
+    expected = followed.hierarchy_.names(3)[followed.hierarchy_.predict(followed.rows_, 3)]
+    found = read_labels("labels.csv")
+    assert [int(found[id]["cluster_3"]) for id in followed.ids_] == expected.tolist()
+
+
 def test_a_run_can_be_repeated_after_a_crash(holdfast, model):
     run = ("follow", model, write_week(1), "--lineage", "s.lineage", "--label", "w", "-o", "l.csv",
            "--force", "--model", model)  # fmt: skip

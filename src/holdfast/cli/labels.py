@@ -117,6 +117,8 @@ def _keep_fitted(
     """Give rows of a followed model, known by id and unchanged, their own labels: some are held."""
     if model.hierarchy_.naming is None or model.ids_ is None or dataset.ids is None:
         return
+    if "_held" not in vars(model):  # saved without its rows: which are held is not known
+        return
     same, place = model._find_fitted(dataset.rows, dataset.used_ids)
     for k, predicted in labels.items():
         predicted[same] = model.hierarchy_.cut(k)[place]
