@@ -167,7 +167,7 @@ class FollowedModel:
             yesterday, own = self._as_yesterday(rows), self.ids_
             options = replace(self._options(levels, 0.0, None, None, rows, weight), polish=True)
         fit = self._fit_of(rows, weight, options.levels[-1])
-        found = follow_rows(replace(yesterday, bound=True), rows, weight, own, options, fit)
+        found = follow_rows(yesterday, rows, weight, own, options, fit)
         new: Any = self._followed(found, rows, weight, own)
         if yesterday.hierarchy.naming is None:  # a part of fitting: nothing came before
             names = tuple(np.arange(k, dtype=np.int64) for k in options.levels)

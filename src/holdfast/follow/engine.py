@@ -89,11 +89,11 @@ def follow_rows(
     """
     before = levels_of(yesterday.hierarchy, options.levels)
     known = list_known(yesterday, before.sizes[-1])
-    waiting = partial(_waiting, yesterday, known, before, options.price)
-    today, least = match_rows(yesterday, before, known, rows, weight, ids, waiting)
+    today = match_rows(yesterday, before, known, rows, weight, ids)
     if options.polish:
-        units = replace(today.units, inertia=np.zeros_like(today.units.inertia))
-        today, least = replace(today, units=units, is_same=False), 0.0
+        today, least = replace(today, is_same=False), 0.0
+    else:
+        today, least = _hold_back(yesterday, known, today, before, options.price)
     limit = None
     if options.budget is not None:
         limit = math.floor(options.budget * today.units.n_surviving + 1e-9)
@@ -281,9 +281,7 @@ def name_fitted(
     levels = [k for k in yesterday.hierarchy.naming.levels if k <= fitted.n_centers]
     before = levels_of(yesterday.hierarchy, tuple(levels or [fitted.n_centers]))
     known = list_known(yesterday, before.sizes[-1])
-    today, _ = match_rows(
-        *(yesterday, before, known, rows, weight, ids), lambda asked: (np.zeros(asked.size), 0.0)
-    )
+    today = match_rows(yesterday, before, known, rows, weight, ids)
     problem = priceless(today.units, before, yesterday.seed)
     matched = retire_names(problem, match_fresh(problem, before, fitted, today.first_row))
     named, next_name = give_names(matched.levels, next_name_of(yesterday.hierarchy, before))
@@ -292,16 +290,22 @@ def name_fitted(
     return hierarchy, who_left(yesterday, today, before)
 
 
-def _waiting(
-    yesterday: Yesterday, known: Known, before: Levels, price: float, asked: NDArray[np.bool_]
-) -> tuple[Floats, float]:
-    """Measure what yesterday's rows would have saved by moving, for those that are asked for."""
-    least = yesterday.least
+def _hold_back(
+    yesterday: Yesterday, known: Known, today: Today, before: Levels, price: float
+) -> tuple[Today, float]:
+    """Make units pay what moving would have saved yesterday; by how much structure must lower J."""
     if yesterday.bound:  # a budget that held rows back says nothing about their reasons
-        return np.zeros(asked.size), 0.0
-    if least is not None and not asked.any():
-        return np.zeros(asked.size), least
-    return latent_gains(known.table, known.leaf, before, price, least, asked)
+        return today, 0.0
+    same, least = today.match.place >= 0, yesterday.least
+    if least is not None and not same.any():
+        return today, least
+    place, inertia = today.match.place[same], np.zeros(today.units.inertia.size)
+    asked = np.zeros(known.leaf.size, dtype=np.bool_)
+    asked[place] = True
+    latent, least = latent_gains(known.table, known.leaf, before, price, least, asked)
+    np.maximum.at(inertia, today.of_row[same], latent[place])
+    units = replace(today.units, inertia=inertia / today.table.total)
+    return replace(today, units=units), least
 
 
 def _center_points(yesterday: Yesterday, k: int, table: Table) -> Floats:

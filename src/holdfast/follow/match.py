@@ -1,7 +1,6 @@
 """Today's rows -> units: who was where yesterday, by id or by content."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +12,6 @@ from holdfast.centers.keyed_table import Table, collect_table
 from holdfast.follow.state import Floats, Ints, Levels, Numbers, Scalar, Units
 from holdfast.hierarchy import Hierarchy
 from holdfast.rows.ids import MOST_REMEMBERED, DepartedRows, find_ids
-
-Waiting = Callable[[NDArray[np.bool_]], tuple[Floats, float]]
 
 _LARGE = 300  # exponents of values that are left as they are
 
@@ -54,7 +51,7 @@ class Match:
     changed: NDArray[np.bool_]  # whether the values of a surviving row are others than yesterday
     left: Ints  # yesterday's rows that are not there today
     returning: NDArray[np.bool_]  # rows that were not there yesterday, but earlier
-    latent: Floats  # what moving would have saved yesterday: `latent_gains`; 0 if values changed
+    place: Ints  # among yesterday's known rows, if the values are the same; otherwise -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +87,8 @@ def match_rows(
     rows: Floats,
     weight: Floats | None,
     ids: NDArray[Any] | None,
-    waiting: Waiting,
-) -> tuple[Today, float]:
-    """Key today's rows, and find each among yesterday's or among those that left.
-
-    `waiting` tells what those of yesterday's rows that did not change would have saved by moving, and
-    by how much a change of structure must lower J, which is returned.
-    """
+) -> Today:
+    """Key today's rows, and find each among yesterday's or among those that left."""
     present = np.ones(rows.shape[0], dtype=np.bool_) if weight is None else weight > 0.0
     numbers = np.flatnonzero(present)
     all_present = numbers.size == rows.shape[0]
@@ -105,32 +97,26 @@ def match_rows(
     table = key_rows(shown, counts, yesterday.spherical, yesterday.seed)
     own = None if ids is None else ids[numbers]
     here = np.ones(numbers.size) if counts is None else counts
-    match, same, least = _find(known, table, here, own, waiting)
+    match, same = _find(known, table, here, own)
     match = _remember(yesterday.left, before, match, table.key if own is None else own)
     same = same and match.left.size == 0 and not match.changed.any()
     units, of_row, lead = _group_units(table, match)
-    return Today(table, numbers, match, units, of_row, numbers[lead], own, same), least
+    return Today(table, numbers, match, units, of_row, numbers[lead], own, same)
 
 
-def _find(
-    known: Known, table: Table, here: Floats, own: NDArray[Any] | None, waiting: Waiting
-) -> tuple[Match, bool, float]:
+def _find(known: Known, table: Table, here: Floats, own: NDArray[Any] | None) -> tuple[Match, bool]:
     """Find today's rows among yesterday's; whether weights are the same."""
     mass, was = _weights(table), known.table.key
     if known.ids is not None and own is not None:
         place = find_ids(own, known.ids, unique=True)
-        stays = place[(place >= 0) & (table.key == was[place])]
-        asked = np.zeros(was.size, dtype=np.bool_)
-        asked[stays] = True
-        latent, least = waiting(asked)
-        match = _match_ids(place, known.leaf, mass, table.key, was, latent)
+        match = _match_ids(place, known.leaf, mass, table.key, was)
         same = bool((place >= 0).all() and np.array_equal(known.weight[place], here))
     else:
         # Today's unit of weight may differ from yesterday's.
         scaled = np.rint(known.weight / table.weight_unit).astype(np.int64)
-        match, least = _match_content(table.key, mass, was, known.leaf, scaled, waiting)
+        match = _match_content(table.key, mass, was, known.leaf, scaled)
         same = bool((match.surviving == mass).all() and scaled.sum() == mass.sum())
-    return replace(match, left=known.place[match.left]), same, least
+    return replace(match, left=known.place[match.left]), same
 
 
 def _remember(left: DepartedRows | None, before: Levels, match: Match, who: NDArray[Any]) -> Match:
@@ -194,12 +180,7 @@ def key_rows(rows: Floats, weight: Floats | None, spherical: bool, seed: int) ->
 
 
 def _match_ids(
-    place: Ints,
-    leaf: Numbers,
-    weight: Ints,
-    keys: NDArray[np.uint64],
-    old: NDArray[np.uint64],
-    latent: Floats,
+    place: Ints, leaf: Numbers, weight: Ints, keys: NDArray[np.uint64], old: NDArray[np.uint64]
 ) -> Match:
     """Match rows by the place of their ids among yesterday's rows."""
     found = place >= 0
@@ -209,8 +190,8 @@ def _match_ids(
     gone[place[found]] = False
     surviving = np.where(found, weight, 0)
     nobody = np.zeros(place.size, dtype=np.bool_)
-    waiting = np.where(found & ~changed, latent[place], 0.0)
-    return Match(origin, surviving, changed, np.flatnonzero(gone), nobody, waiting)
+    same = np.where(changed, -1, place)
+    return Match(origin, surviving, changed, np.flatnonzero(gone), nobody, same)
 
 
 def _match_content(
@@ -219,8 +200,7 @@ def _match_content(
     old: NDArray[np.uint64],
     leaf: Numbers,
     old_weight: Ints,
-    waiting: Waiting,
-) -> tuple[Match, float]:
+) -> Match:
     """Match rows to equal rows of yesterday, at most as often as these were there.
 
     If equal rows were in several clusters, today's are matched to those of the heaviest one. Both
@@ -243,7 +223,6 @@ def _match_content(
     met[at[found]] = True
     gone = np.empty(old.size, dtype=np.bool_)
     gone[order] = ~met if key.size == old.size else ~met[np.searchsorted(key, old[order])]
-    latent, least = waiting(~gone)
     # Of equal rows, the weight that was there is handed out in the order of rows.
     mass = weight[by_key]
     handed = np.zeros(1, dtype=np.int64)
@@ -252,11 +231,11 @@ def _match_content(
         handed -= np.repeat(handed[begins], np.diff(begins, append=keys.size))
     stays = np.where(found, np.clip(total[at] - handed, 0, mass), 0)
     origin, surviving = np.empty(keys.size, dtype=np.int32), np.empty(keys.size, dtype=np.int64)
-    waits = np.empty(keys.size)
+    same = np.empty(keys.size, dtype=np.int64)
     origin[by_key], surviving[by_key] = np.where(found, place[at], np.int32(-1)), stays
-    waits[by_key] = np.where(stays > 0, latent[lead[at]], 0.0)
+    same[by_key] = np.where(stays > 0, lead[at], -1)
     nobody = np.zeros(keys.size, dtype=np.bool_)
-    return Match(origin, surviving, nobody, np.flatnonzero(gone), nobody, waits), least
+    return Match(origin, surviving, nobody, np.flatnonzero(gone), nobody, same)
 
 
 def _group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
@@ -298,7 +277,7 @@ def _group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
         pulled=pulled,
         counted=counted,
         spherical=table.spherical,
-        inertia=gather(match.latent, np.maximum) / float(weight.sum()),
+        inertia=np.zeros(lead.size),
         steady=~gather(match.changed, np.logical_and),
     )
     return units, of_row, lead
@@ -319,7 +298,7 @@ def group_staying(table: Table, leaf: Numbers) -> tuple[Units, Numbers, Ints]:
     """Group rows that all stay in their leaves."""
     nobody = np.zeros(leaf.size, dtype=np.bool_)
     gone = np.empty(0, dtype=np.int64)
-    match = Match(leaf, _weights(table), nobody, gone, nobody, np.zeros(leaf.size))
+    match = Match(leaf, _weights(table), nobody, gone, nobody, np.arange(leaf.size))
     return _group_units(table, match)
 
 
