@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from holdfast._machine.hash import combine_arrays, purpose_key
-from holdfast._machine.jit import Ints, Mask, Words, read_only
+from holdfast._machine.jit import Floats, Ints, Mask, Words, read_only
 from holdfast._machine.work import share_rows
 from holdfast.centers._distance_kernels import unit_rows
 from holdfast.grid._kernels import undivided_keys
@@ -22,7 +22,6 @@ _BLOCK = 1 << 22  # values of dense rows in memory twice
 _WIDE = 1024  # columns up to which zeros are part of the content that is hashed
 
 
-Floats = NDArray[np.float64]
 Members = NDArray[np.int32]
 
 

@@ -34,15 +34,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from holdfast._machine.jit import Floats
 from holdfast._machine.work import Progress, ProgressOption
 from holdfast.centers.keyed_table import Table
 from holdfast.centers.proposals import Proposer
 
 if TYPE_CHECKING:
     from holdfast.centers.sparse_proposals import SparsePlane
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from holdfast._machine.jit import Floats
 from holdfast._machine.work import share_parts
 from holdfast.centers._distance_kernels import draw_candidate
 from holdfast.centers._member_kernels import (
@@ -30,7 +31,6 @@ from holdfast.centers._sample_kernels import is_beyond, plane_between, to_direct
 from holdfast.centers.choose import round_keys, temperature_rate
 from holdfast.centers.keyed_table import (
     Cluster,
-    Floats,
     Members,
     Part,
     Pool,

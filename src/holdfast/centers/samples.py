@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.jit import Floats
 from holdfast._machine.work import share_parts
 from holdfast.centers._distance_kernels import draw_candidate
 from holdfast.centers._sample_kernels import (
@@ -22,7 +23,7 @@ from holdfast.centers._sample_kernels import (
     score_members,
     settle_sample,
 )
-from holdfast.centers.keyed_table import Floats, Part, Pool, Table
+from holdfast.centers.keyed_table import Part, Pool, Table
 
 SAMPLE = 4096
 PAIR_COLUMNS, PAIR_VALUES = 128, 1 << 26  # up to which every member is a candidate

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Floats, read_only
 from holdfast._machine.work import share_parts
 from holdfast.centers._member_kernels import Margins
 from holdfast.centers._sample_kernels import GAPS
@@ -29,7 +29,7 @@ from holdfast.centers._sparse_kernels import (
     split_rows,
     square_rows,
 )
-from holdfast.centers.keyed_table import Cluster, Floats, Members, Part, Pool, Table
+from holdfast.centers.keyed_table import Cluster, Members, Part, Pool, Table
 from holdfast.centers.proposals import Proposer
 from holdfast.centers.samples import SAMPLE_SPLITS, Sample
 

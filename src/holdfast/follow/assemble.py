@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Floats, Ints, Ints32, read_only
 from holdfast.follow._kernels import closest_units
 from holdfast.follow.match import Today, Yesterday, key_rows
-from holdfast.follow.state import NEW, Floats, Ints, Levels, Numbers, Problem, Solution
+from holdfast.follow.state import NEW, Levels, Problem, Solution
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.locate import MeansLocator
 from holdfast.hierarchy.model import Locator, Naming
@@ -30,7 +30,7 @@ def build_changed(
     rows: Floats,
     found: Solution,
     next_name: int,
-    parent: Numbers | None,
+    parent: Ints32 | None,
 ) -> Hierarchy:
     """Build the hierarchy of a solution, whose clusters all have names.
 
@@ -63,7 +63,7 @@ def build_changed(
     return Hierarchy(*arrays, locator, names_by_label(levels, path, next_name))
 
 
-def _label_all(today: Today, rows: Floats, label: Numbers, locator: Locator) -> Numbers:
+def _label_all(today: Today, rows: Floats, label: Ints32, locator: Locator) -> Ints32:
     """Give rows of no weight the label that they would be predicted."""
     if today.numbers.size == rows.shape[0]:
         return label
@@ -97,7 +97,7 @@ def next_name_of(hierarchy: Hierarchy, levels: Levels) -> int:
     return levels.sizes[-1] if hierarchy.naming is None else hierarchy.naming.next_name
 
 
-def _order_splits(found: Solution) -> tuple[Numbers, Numbers]:
+def _order_splits(found: Solution) -> tuple[Ints32, Ints32]:
     """Order splits by level, then by the cost of Ward's merge: labels of leaves, parents of labels."""
     levels = found.levels
     label_of = {-1: 0}  # of the clusters of the level above; -1 is the cluster of all rows
@@ -170,7 +170,7 @@ def _centers(problem: Problem, found: Solution) -> Ints:
 
 
 def _costs_of_cuts(
-    problem: Problem, found: Solution, leaf: Numbers, label: Numbers, parent: Numbers
+    problem: Problem, found: Solution, leaf: Ints32, label: Ints32, parent: Ints32
 ) -> Floats:
     """Sum of distances to the means of the clusters, for every cut."""
     units, count = problem.units, found.levels.sizes[-1]
@@ -202,7 +202,7 @@ def _costs_of_cuts(
     return np.minimum.accumulate(np.array(costs[::-1]))
 
 
-def names_by_label(levels: Levels, path: Numbers, next_name: int) -> Naming:
+def names_by_label(levels: Levels, path: Ints32, next_name: int) -> Naming:
     """Names of the labels of every level: label t of a level is the cluster that holds leaf t."""
     names = (read_only(levels.names[path[:k, level]]) for level, k in enumerate(levels.sizes))
     return Naming(levels.sizes, tuple(names), next_name)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.jit import Floats, Ints32
 from holdfast.centers.keyed_table import Table
 from holdfast.follow.assemble import (
     build_changed,
@@ -32,7 +33,7 @@ from holdfast.follow.match import (
 )
 from holdfast.follow.report import FollowReport, list_events, list_moves, match_fresh, priceless
 from holdfast.follow.start import latent_gains, place_rows, start_from
-from holdfast.follow.state import Floats, Levels, Numbers, Problem, Solution, levels_of, solve_as
+from holdfast.follow.state import Levels, Problem, Solution, levels_of, solve_as
 from holdfast.follow.structure import improve_structure, retire_names, settle_rows
 from holdfast.hierarchy import Hierarchy
 from holdfast.rows.ids import DepartedRows
@@ -117,7 +118,7 @@ class _Outcome:
     fresh_cost: Floats
     exceeded: bool = False
     unlimited: Solution | None = None  # what would come next without the budget; none: nothing
-    parent: Numbers | None = None  # of the labels of a new fit, if that was taken
+    parent: Ints32 | None = None  # of the labels of a new fit, if that was taken
 
 
 def _decide(

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Floats, Ints32, read_only
 from holdfast.centers._member_kernels import length_of, room_for, sides_of
 from holdfast.centers.keyed_table import Table, collect_pool
 from holdfast.centers.proposals import Proposer
 from holdfast.follow._kernels import cost_to_point
-from holdfast.follow.state import NEW, Floats, Levels, Numbers, Problem, Solution
+from holdfast.follow.state import NEW, Levels, Problem, Solution
 
 WORTH_A_TRY = 0.02  # by how much J may rise before rows have settled
 PAIRED = 6  # merges and splits of a level that are combined
@@ -249,8 +249,8 @@ class Ideas:
 
 
 def split_leaf(
-    problem: Problem, levels: Levels, leaf: Numbers, q: int, slot: int, plane: Floats | None
-) -> tuple[Levels, Numbers] | None:
+    problem: Problem, levels: Levels, leaf: Ints32, q: int, slot: int, plane: Floats | None
+) -> tuple[Levels, Ints32] | None:
     """Split leaf q by a plane; the part with fewer rows that were there becomes leaf `slot`."""
     units = problem.units
     assert plane is not None
@@ -282,8 +282,8 @@ def split_leaf(
 def _affordable(
     problem: Problem,
     levels: Levels,
-    leaf: Numbers,
-    members: Numbers,
+    leaf: Ints32,
+    members: Ints32,
     go: NDArray[np.bool_],
     slot: int,
 ) -> NDArray[np.bool_]:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.jit import Floats, Ints, Ints32, Scalar
 from holdfast._machine.work import share_rows
 from holdfast.centers.keyed_table import Table, collect_table
-from holdfast.follow.state import Floats, Ints, Levels, Numbers, Scalar, Units
+from holdfast.follow.state import Levels, Units
 from holdfast.hierarchy import Hierarchy
 from holdfast.rows.ids import MOST_REMEMBERED, DepartedRows, find_ids
 
@@ -36,7 +37,7 @@ class Known:
     """Yesterday's rows of positive weight: keyed, with leaf, weight, id and place among all rows."""
 
     table: Table
-    leaf: Numbers
+    leaf: Ints32
     weight: Floats
     ids: NDArray[Any] | None
     place: Ints
@@ -46,7 +47,7 @@ class Known:
 class Match:
     """Where each of today's rows was yesterday."""
 
-    origin: Numbers  # yesterday's leaf; -1 for rows that are new
+    origin: Ints32  # yesterday's leaf; -1 for rows that are new
     surviving: Ints  # the part of the weight that was there yesterday
     changed: NDArray[np.bool_]  # whether the values of a surviving row are others than yesterday
     left: Ints  # yesterday's rows that are not there today
@@ -62,7 +63,7 @@ class Today:
     numbers: Ints  # of these rows
     match: Match
     units: Units
-    of_row: Numbers
+    of_row: Ints32
     first_row: Ints
     ids: NDArray[Any] | None
     is_same: bool  # rows and weights are those of yesterday
@@ -180,7 +181,7 @@ def key_rows(rows: Floats, weight: Floats | None, spherical: bool, seed: int) ->
 
 
 def _match_ids(
-    place: Ints, leaf: Numbers, weight: Ints, keys: NDArray[np.uint64], old: NDArray[np.uint64]
+    place: Ints, leaf: Ints32, weight: Ints, keys: NDArray[np.uint64], old: NDArray[np.uint64]
 ) -> Match:
     """Match rows by the place of their ids among yesterday's rows."""
     found = place >= 0
@@ -198,7 +199,7 @@ def _match_content(
     keys: NDArray[np.uint64],
     weight: Ints,
     old: NDArray[np.uint64],
-    leaf: Numbers,
+    leaf: Ints32,
     old_weight: Ints,
 ) -> Match:
     """Match rows to equal rows of yesterday, at most as often as these were there.
@@ -238,7 +239,7 @@ def _match_content(
     return Match(origin, surviving, nobody, np.flatnonzero(gone), nobody, same)
 
 
-def _group_units(table: Table, match: Match) -> tuple[Units, Numbers, Ints]:
+def _group_units(table: Table, match: Match) -> tuple[Units, Ints32, Ints]:
     """Rows of equal content and origin become units; a new row joins equal rows that are not new.
 
     Returns
@@ -294,7 +295,7 @@ def _take_rows(rows: Floats, chosen: Ints) -> Floats:
     return np.asarray(taken, dtype=np.float64)
 
 
-def group_staying(table: Table, leaf: Numbers) -> tuple[Units, Numbers, Ints]:
+def group_staying(table: Table, leaf: Ints32) -> tuple[Units, Ints32, Ints]:
     """Group rows that all stay in their leaves."""
     nobody = np.zeros(leaf.size, dtype=np.bool_)
     gone = np.empty(0, dtype=np.int64)
@@ -302,7 +303,7 @@ def group_staying(table: Table, leaf: Numbers) -> tuple[Units, Numbers, Ints]:
     return _group_units(table, match)
 
 
-def _join_equal(key: NDArray[np.uint64], origin: Numbers, weight: Ints) -> Numbers:
+def _join_equal(key: NDArray[np.uint64], origin: Ints32, weight: Ints) -> Ints32:
     """Give new rows the origin of equal rows that are not new, the heaviest if there are several."""
     new = origin < 0
     if new.all() or not new.any():

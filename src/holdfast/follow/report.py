@@ -9,19 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from holdfast._machine.jit import Floats, Ints, Ints32
 from holdfast.follow.match import Today, Yesterday, group_staying, key_rows
-from holdfast.follow.state import (
-    NEW,
-    Floats,
-    Ints,
-    Levels,
-    Numbers,
-    Problem,
-    Solution,
-    Units,
-    levels_of,
-    solve_as,
-)
+from holdfast.follow.state import NEW, Levels, Problem, Solution, Units, levels_of, solve_as
 from holdfast.hierarchy import Hierarchy
 from holdfast.rows.ids import find_ids
 
@@ -139,7 +129,7 @@ def measure_staleness(
     yesterday: Yesterday,
     rows: Floats,
     weight: Floats | None,
-    leaf: Numbers,
+    leaf: Ints32,
     levels: tuple[int, ...],
     fit: Callable[[], Hierarchy],
 ) -> Staleness:
@@ -159,7 +149,7 @@ def measure_staleness(
 def match_fresh(problem: Problem, before: Levels, fresh: Hierarchy, first_row: Ints) -> Solution:
     """Take the levels of a new fit; of its clusters and yesterday's, those that share most match."""
     levels = levels_of(fresh, before.sizes)
-    leaf: Numbers = fresh.cut(before.sizes[-1])[first_row]
+    leaf: Ints32 = fresh.cut(before.sizes[-1])[first_row]
     flow = problem.flow(leaf, before.sizes[-1], problem.units.counted)
     names = np.full(levels.names.size, NEW, dtype=np.int64)
     for level in range(len(before.sizes)):
@@ -185,7 +175,7 @@ def _shared(before: Levels, after: Levels, level: int, flow: Ints) -> Ints:
     return shared
 
 
-def list_moves(today: Today, old: Levels, leaf: Numbers, found: Solution) -> NDArray[Any]:
+def list_moves(today: Today, old: Levels, leaf: Ints32, found: Solution) -> NDArray[Any]:
     """List the surviving rows that had another name in the leaves of units before (-1: new), level by level."""
     names = today.numbers if today.ids is None else today.ids
     new, after, units, match = found.levels, found.leaf, today.units, today.match
@@ -310,7 +300,7 @@ def name_events(
         yield -1, j, "new", i
 
 
-def _distances(units: Units, chosen: Numbers, points: Floats) -> Floats:
+def _distances(units: Units, chosen: Ints32, points: Floats) -> Floats:
     total = np.zeros(chosen.size)
     for column, place in zip(units.rows[chosen].T, points.T, strict=True):
         total += (column - place) ** 2

@@ -9,21 +9,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.jit import Floats, Ints32
 from holdfast.centers._distance_kernels import nearest_leaves
 from holdfast.centers.keyed_table import Table
 from holdfast.follow.ideas import Ideas, split_leaf
 from holdfast.follow.match import group_staying
-from holdfast.follow.state import (
-    NEW,
-    Floats,
-    Levels,
-    Numbers,
-    Problem,
-    Solution,
-    Units,
-    caution_for,
-    solve_as,
-)
+from holdfast.follow.state import NEW, Levels, Problem, Solution, Units, caution_for, solve_as
 from holdfast.follow.structure import TRIAL, Wishes, latent_fall
 from holdfast.hierarchy.locate import label_blocks
 
@@ -31,7 +22,7 @@ MARGIN = 1.25
 """How much more a move must pay than yesterday; what changes by chance is less."""
 
 
-def place_rows(units: Units, levels: Levels, centers: Floats) -> Numbers:
+def place_rows(units: Units, levels: Levels, centers: Floats) -> Ints32:
     """Leaves of the start: yesterday's, and for new rows the one that suits them best.
 
     `centers` stand for the means of leaves that have lost all their rows.
@@ -64,7 +55,7 @@ def place_rows(units: Units, levels: Levels, centers: Floats) -> Numbers:
 
 
 def start_from(
-    units: Units, levels: Levels, leaf: Numbers, *, price: Floats, limit: int | None, seed: int
+    units: Units, levels: Levels, leaf: Ints32, *, price: Floats, limit: int | None, seed: int
 ) -> tuple[Problem, Solution]:
     """Fill empty clusters, and measure the reference costs."""
     known = levels.names[levels.path]
@@ -78,7 +69,7 @@ def start_from(
     return problem, replace(start, value=problem.value(levels, leaf, start.cost, start.flow))
 
 
-def _refill(problem: Problem, levels: Levels, leaf: Numbers, slot: int) -> tuple[Levels, Numbers]:
+def _refill(problem: Problem, levels: Levels, leaf: Ints32, slot: int) -> tuple[Levels, Ints32]:
     """Split a leaf; the part that leaves it takes the place of a leaf that has lost all its rows.
 
     Clusters above the empty leaf that are empty too start again with that part.
@@ -88,7 +79,7 @@ def _refill(problem: Problem, levels: Levels, leaf: Numbers, slot: int) -> tuple
     alive = np.isin(levels.path[slot], levels.path[np.unique(leaf)])
     found = solve_as(problem, levels, leaf)
     ideas = sorted(Ideas(problem, found).split_leaves(), key=lambda idea: idea.rise)
-    parts: list[tuple[Levels, Numbers]] = []
+    parts: list[tuple[Levels, Ints32]] = []
     for idea in ideas:
         part = split_leaf(problem, levels, leaf, idea.split - levels.offsets[-2], slot, idea.plane)
         if part is not None:
@@ -122,8 +113,8 @@ def _under(before: Levels, after: Levels, slot: int, alive: NDArray[np.bool_]) -
 
 
 def _single_unit(
-    problem: Problem, levels: Levels, leaf: Numbers, slot: int, alive: NDArray[np.bool_]
-) -> tuple[Levels, Numbers] | None:
+    problem: Problem, levels: Levels, leaf: Ints32, slot: int, alive: NDArray[np.bool_]
+) -> tuple[Levels, Ints32] | None:
     """Take one unit: the one that costs the budget least, of those the one farthest out."""
     units = problem.units
     counts = np.bincount(leaf, minlength=levels.sizes[-1])
@@ -144,7 +135,7 @@ def _single_unit(
 
 def latent_gains(
     table: Table,
-    leaf: Numbers,
+    leaf: Ints32,
     levels: Levels,
     price: float,
     least: float | None,

@@ -4,23 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._machine.jit import read_only
+from holdfast._machine.jit import Floats, Ints, Ints32, Scalar, read_only
 from holdfast._machine.work import share_parts
 from holdfast.centers._sample_kernels import to_directions
 from holdfast.centers.choose import ancestors_among
 from holdfast.follow._kernels import count_flow, count_weight, measure_paths, sum_leaves
 from holdfast.hierarchy import Hierarchy
 from holdfast.rows.ids import find_ids
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Numbers = NDArray[np.int32]
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 NEW = -1
 """The name of a cluster that has none yet."""
@@ -38,7 +32,7 @@ class Units:
     rows: Floats  # of length 1 each for the cosine distance
     weight: Ints
     key: NDArray[np.uint64]  # hash of the seed and the content
-    origin: Numbers  # yesterday's leaf; -1 for new rows
+    origin: Ints32  # yesterday's leaf; -1 for new rows
     pulled: Ints  # the weight that was in this leaf; for it, moving has a price
     counted: Ints  # the surviving weight, which the budget counts
     spherical: bool  # whether distances are cosine distances
@@ -79,7 +73,7 @@ class Units:
         return _blocks(np.flatnonzero(self.origin >= 0))
 
     def sums(
-        self, leaf: Numbers, n_leaves: int, parts: list[slice] | None = None
+        self, leaf: Ints32, n_leaves: int, parts: list[slice] | None = None
     ) -> tuple[Floats, Ints]:
         """Sum of the rows of each leaf, and its weight; units with a negative leaf are left out."""
         sums = _add_parts(
@@ -90,7 +84,7 @@ class Units:
         return sums, count_by(leaf, self.weight, n_leaves)
 
     def costs(
-        self, leaf: Numbers, path: Numbers, points: Floats, parts: list[slice] | None = None
+        self, leaf: Ints32, path: Ints32, points: Floats, parts: list[slice] | None = None
     ) -> Floats:
         """Cost of each node: the weighted distances to its point of the rows below it."""
         return _add_parts(
@@ -114,7 +108,7 @@ class Levels:
     """Nested clusters. The clusters of all levels are numbered in one row, coarse ones first."""
 
     sizes: tuple[int, ...]  # number of clusters of each level, rising
-    path: Numbers  # of shape (n_leaves, n_levels): the cluster of each level that contains a leaf
+    path: Ints32  # of shape (n_leaves, n_levels): the cluster of each level that contains a leaf
     names: Ints  # of clusters; `NEW` for one without a name
 
     @cached_property
@@ -123,11 +117,11 @@ class Levels:
         return [0, *np.cumsum(self.sizes).tolist()]
 
     @cached_property
-    def level_of(self) -> Numbers:
+    def level_of(self) -> Ints32:
         """Level of each cluster."""
         return np.repeat(np.arange(len(self.sizes), dtype=np.int32), self.sizes)
 
-    def above(self, level: int) -> Numbers:
+    def above(self, level: int) -> Ints32:
         """Parent of each cluster of that level, counted within the levels; -1 on the first level."""
         parent = np.full(self.sizes[level], -1, dtype=np.int32)
         if level > 0:
@@ -170,7 +164,7 @@ class Problem:
         """Whether moving has a price for rows that do not count for the budget."""
         return not np.array_equal(self.units.pulled, self.units.counted)
 
-    def home(self, levels: Levels) -> Numbers:
+    def home(self, levels: Levels) -> Ints32:
         """Today's cluster with yesterday's name of each of yesterday's leaves; -1 if it ended."""
         home = np.empty(self.known.shape, dtype=np.int32)
         for level in range(self.known.shape[1]):
@@ -179,7 +173,7 @@ class Problem:
             home[:, level] = np.where(place < 0, -1, first + place)
         return home
 
-    def flow(self, leaf: Numbers, n_leaves: int, weight: Ints) -> Ints:
+    def flow(self, leaf: Ints32, n_leaves: int, weight: Ints) -> Ints:
         """Weight that each of yesterday's leaves has in each of today's."""
         flow = np.zeros((self.known.shape[0], n_leaves), dtype=np.int64)
         count_flow(read_only(self.units.origin), read_only(leaf), read_only(weight), flow)
@@ -191,7 +185,7 @@ class Problem:
         moved: Ints = (flow[:, :, None] * away).sum(axis=(0, 1))
         return moved
 
-    def value(self, levels: Levels, leaf: Numbers, cost: Floats, flow: Ints) -> float:
+    def value(self, levels: Levels, leaf: Ints32, cost: Floats, flow: Ints) -> float:
         """J: relative costs, the price of moves, and what some pay beyond it."""
         paid = _total(self.price * (self.moved(levels, flow) / self.total))
         return _total(cost / self.ref) + paid + _overcome(self, levels, leaf)
@@ -202,7 +196,7 @@ class Solution:
     """Levels, the leaf of each unit, and what follows from them."""
 
     levels: Levels
-    leaf: Numbers
+    leaf: Ints32
     sums: Floats  # of the rows of each cluster
     weights: Ints
     points: Floats  # centers of clusters
@@ -239,7 +233,7 @@ def caution_for(units: Units, sizes: tuple[int, ...]) -> Floats:
     return np.minimum(caution, _MOST_CAUTION)
 
 
-def solve_as(problem: Problem, levels: Levels, leaf: Numbers) -> Solution:
+def solve_as(problem: Problem, levels: Levels, leaf: Ints32) -> Solution:
     """Measure an assignment."""
     units = problem.units
     sums, weights = units.sums(leaf, levels.sizes[-1])
@@ -254,7 +248,7 @@ def solve_as(problem: Problem, levels: Levels, leaf: Numbers) -> Solution:
     return Solution(levels, read_only(leaf), sums, weights, points, cost, flow, moved, value)
 
 
-def _overcome(problem: Problem, levels: Levels, leaf: Numbers) -> float:
+def _overcome(problem: Problem, levels: Levels, leaf: Ints32) -> float:
     """Sum what units that left their leaves had to pay beyond the price."""
     units = problem.units
     if units.inert.size == 0:
@@ -265,7 +259,7 @@ def _overcome(problem: Problem, levels: Levels, leaf: Numbers) -> float:
     return _total(beyond * units.weight[units.inert])
 
 
-def count_by(place: Numbers, weight: Ints, size: int) -> Ints:
+def count_by(place: Ints32, weight: Ints, size: int) -> Ints:
     """Sum weights by place."""
     total = np.zeros(size, dtype=np.int64)
     count_weight(read_only(place), read_only(weight), total)

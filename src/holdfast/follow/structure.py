@@ -11,20 +11,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.jit import Floats, Ints32
 from holdfast._machine.work import share_parts
 from holdfast.follow._kernels import choose_leaves
 from holdfast.follow.ideas import Idea, Ideas, kept_by, split_leaf
-from holdfast.follow.state import (
-    NEW,
-    Floats,
-    Levels,
-    Numbers,
-    Problem,
-    Solution,
-    Units,
-    count_by,
-    solve_as,
-)
+from holdfast.follow.state import NEW, Levels, Problem, Solution, Units, count_by, solve_as
 
 ROUNDS = 12  # of *Rows* at most
 HALVINGS = 3  # of the moves of a round, while J does not fall
@@ -62,7 +53,7 @@ def settle_rows(problem: Problem, start: Solution) -> Solution:
 
 
 def _move_what_pays(
-    problem: Problem, found: Solution, leaf: Numbers, wishes: "Wishes"
+    problem: Problem, found: Solution, leaf: Ints32, wishes: "Wishes"
 ) -> Solution | None:
     """Make the moves if J falls, else the half of them that saves most, and so on; None: J never falls.
 
@@ -114,7 +105,7 @@ class Wishes:
         share_parts(len(units.parts), work)
 
 
-def _allow(found: Solution, wishes: Wishes) -> Numbers | None:
+def _allow(found: Solution, wishes: Wishes) -> Ints32 | None:
     """Make the moves that budget and clusters allow, the largest savings first; None: no move."""
     units, best = wishes.problem.units, wishes.best
     movers = np.flatnonzero(best != found.leaf)
@@ -127,7 +118,7 @@ def _allow(found: Solution, wishes: Wishes) -> Numbers | None:
     return leaf if _keep_filled(units, found, leaf) else None
 
 
-def _keep_filled(units: Units, found: Solution, leaf: Numbers) -> bool:
+def _keep_filled(units: Units, found: Solution, leaf: Ints32) -> bool:
     """Let whoever would leave a leaf empty stay; whether anybody still moves."""
     movers = np.flatnonzero(leaf != found.leaf)
     weights = count_by(leaf, units.weight, found.levels.sizes[-1])
@@ -208,7 +199,7 @@ def _try(problem: Problem, found: Solution, idea: Idea) -> Solution | None:
     return after if after.value < found.value - least else None
 
 
-def _apply(problem: Problem, found: Solution, idea: Idea) -> tuple[Levels, Numbers] | None:
+def _apply(problem: Problem, found: Solution, idea: Idea) -> tuple[Levels, Ints32] | None:
     levels, leaf, level = found.levels, found.leaf, idea.level
     path, names = levels.path.copy(), levels.names.copy()
     if idea.child >= 0:
@@ -229,8 +220,8 @@ def _apply(problem: Problem, found: Solution, idea: Idea) -> tuple[Levels, Numbe
 
 
 def _part_clusters(
-    problem: Problem, found: Solution, levels: Levels, leaf: Numbers, idea: Idea
-) -> tuple[Levels, Numbers]:
+    problem: Problem, found: Solution, levels: Levels, leaf: Ints32, idea: Idea
+) -> tuple[Levels, Ints32]:
     """Split a cluster above the leaves; the part that holds more of its rows keeps the name."""
     level, q, b = idea.level, idea.split, idea.merged[1]
     path, names = levels.path.copy(), levels.names.copy()
@@ -280,7 +271,7 @@ def retire_names(problem: Problem, found: Solution) -> Solution:
     return found
 
 
-def latent_fall(problem: Problem, levels: Levels, leaf: Numbers) -> float:
+def latent_fall(problem: Problem, levels: Levels, leaf: Ints32) -> float:
     """By how much the best change of structure would lower J; on a sample if there are many units."""
     problem = _trial_of(problem) or problem
     start = solve_as(problem, levels, leaf[: problem.units.rows.shape[0]])

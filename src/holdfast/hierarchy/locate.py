@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast._machine.jit import Ints, Mask, Words, read_only
+from holdfast._machine.jit import Floats, Ints, Mask, Words, read_only
 from holdfast._machine.work import share_parts
 from holdfast.centers import CenterSequence
 from holdfast.centers._distance_kernels import (
@@ -38,7 +38,6 @@ if TYPE_CHECKING:  # imported only for sparse rows
 
 _BLOCK = 1 << 14  # rows that a thread processes at a time
 
-Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 
 

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.hash import key_rows
-from holdfast._machine.jit import Ints, Words
+from holdfast._machine.jit import Ints, Mask, Words
 
 Rows = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 MAX_RULES = 3
 """Rules that describe a cluster, at most."""

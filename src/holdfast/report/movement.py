@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.jit import Floats
 from holdfast._machine.work import Progress, ProgressOption
 from holdfast.clusterers import HOLDFAST_METHODS
 from holdfast.hierarchy import Hierarchy
@@ -24,8 +25,6 @@ _FEW_KS = 4  # for clusterers that are fitted again for each k
 _LISTED = 10  # rows to look at
 _MAX_LEFT_OUT = 100  # for each seed; each leaves one row out
 _MAX_SEEDS = 2
-
-Numbers = NDArray[np.float64]
 
 
 def measure_own(inputs: Inputs, progress: Progress) -> SensitivityResult:
@@ -102,7 +101,7 @@ def _describe_deletes(inputs: Inputs) -> list[dict[str, Any]]:
 def _describe_method(
     inputs: Inputs,
     method: ComparedMethod,
-    rows: Numbers,
+    rows: Floats,
     own: SensitivityResult,
     progress: Progress,
 ) -> dict[str, Any]:
@@ -174,7 +173,7 @@ def _ratio(value: float, reference: float | None) -> float | int | None:
 
 
 def _measure(
-    inputs: Inputs, method: ComparedMethod, rows: Numbers, ks: tuple[int, ...],
+    inputs: Inputs, method: ComparedMethod, rows: Floats, ks: tuple[int, ...],
     deletes: tuple[int | float, ...], progress: Progress,
 ) -> SensitivityResult:  # fmt: skip
     trials, repeats = _count_trials(inputs, method), _count_seeds(inputs, method)
@@ -257,17 +256,17 @@ def _count_row_seeds(inputs: Inputs) -> int:
     return min(inputs.repeats, _MAX_SEEDS)
 
 
-def _all_influences(inputs: Inputs) -> Numbers:
+def _all_influences(inputs: Inputs) -> Floats:
     result = average_sensitivity(
         inputs.estimator, inputs.rows, n_clusters=[inputs.k], trials="all",
         repeats=_count_row_seeds(inputs), measure="moved", random_state=inputs.seed,
     )  # fmt: skip
-    others: Numbers = result.values[0, 0].mean(axis=1) - result.floor[0]
+    others: Floats = result.values[0, 0].mean(axis=1) - result.floor[0]
     return others
 
 
 def _list_rows(
-    inputs: Inputs, value: Numbers, labels: NDArray[np.int32], shown: Shown
+    inputs: Inputs, value: Floats, labels: NDArray[np.int32], shown: Shown
 ) -> list[dict[str, Any]]:
     """List the rows with the largest positive values."""
     order = np.argsort(-value, kind="stable")  # NaN last

@@ -13,6 +13,7 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast._machine.hash import seed_from
+from holdfast._machine.jit import Floats
 from holdfast._machine.work import Progress, ProgressOption
 from holdfast.estimator import HierarchicalKMedian
 from holdfast.hierarchy.cost import distances_between
@@ -23,7 +24,6 @@ from holdfast.stability.result import format_value, html_table
 from holdfast.stability.run import check_n_jobs
 from holdfast.stability.sensitivity import check_checkpoint, measure_plan
 
-Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST_TRIALS = 20  # refits of `membership`
@@ -49,8 +49,8 @@ class RowInfluence:
         Why the result is not complete.
     """
 
-    influence: Numbers
-    instability: Numbers
+    influence: Floats
+    instability: Floats
     measure: str
     floor: float
     complete: bool = True
@@ -191,7 +191,7 @@ class ClusterStability:
     """
 
     labels: NDArray[np.int64]
-    jaccard: Numbers
+    jaccard: Floats
     sizes: NDArray[np.int64]
     rand: float
 
@@ -287,7 +287,7 @@ def membership(
     trials: int = MOST_TRIALS,
     random_state: Any = 0,
     progress: ProgressOption = False,
-) -> Numbers:
+) -> Floats:
     """Compute the probability of each cluster for each row, when some rows are removed.
 
     Removes rows at random, fits again with the same seed, matches the clusters, and predicts the
@@ -392,7 +392,7 @@ def _agreement(labels: Counts, k: int) -> Counts:
     return np.bincount(place.ravel(), minlength=n_rows * k).reshape(n_rows, k)
 
 
-def _calibrate(labels: Counts, k: int) -> Numbers:
+def _calibrate(labels: Counts, k: int) -> Floats:
     """Probability that another fit agrees with j of `trials` fits, for each j.
 
     For each fit left out, rows are grouped by how many of the others agree on their most frequent
@@ -417,7 +417,7 @@ def _calibrate(labels: Counts, k: int) -> Numbers:
     return np.asarray(np.interp(wanted, known, smooth))
 
 
-def _probabilities(labels: Counts, own: Counts, certainty: Numbers, distances: Numbers) -> Numbers:
+def _probabilities(labels: Counts, own: Counts, certainty: Floats, distances: Floats) -> Floats:
     """Calibrate the largest entry of each row; share the rest in proportion, or by distance."""
     n_rows, k = distances.shape
     counts, every = _agreement(labels, k), np.arange(n_rows)
@@ -433,6 +433,6 @@ def _probabilities(labels: Counts, own: Counts, certainty: Numbers, distances: N
         others[every, top] = np.inf
         rest[alone, others[alone].argmin(axis=1)] = 1.0
     total = np.maximum(rest.sum(axis=1, keepdims=True), 1.0)
-    found: Numbers = rest / total * (1.0 - largest)[:, None]
+    found: Floats = rest / total * (1.0 - largest)[:, None]
     found[every, top] = largest
     return found

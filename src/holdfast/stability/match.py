@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from holdfast._machine.jit import Floats
 from holdfast.follow.report import name_events, partners_of
 from holdfast.rows.ids import check_ids, find_ids
 from holdfast.stability.measures import Labels, overlap_table
-
-Numbers = NDArray[np.float64]
 
 
 def match_labels(
@@ -78,10 +77,10 @@ def match_labels(
 class LabeledRows:
     """Distinct rows with weights, the cluster of each, and the center of each cluster."""
 
-    rows: Numbers  # (n, n_features)
-    weight: Numbers  # (n,)
+    rows: Floats  # (n, n_features)
+    weight: Floats  # (n,)
     labels: NDArray[np.int32]  # (n,): from 0 to the number of centers - 1
-    centers: Numbers  # (k, n_features)
+    centers: Floats  # (k, n_features)
     names: NDArray[np.int64] | None = None  # (k,): if both sides have them, they match clusters
 
 
@@ -164,7 +163,7 @@ def compare_cuts(before: LabeledRows, after: LabeledRows) -> CutDifference:
     )
 
 
-def _sum_by(place: NDArray[np.integer], weight: Numbers, size: int) -> Numbers:
+def _sum_by(place: NDArray[np.integer], weight: Floats, size: int) -> Floats:
     return np.bincount(place, weights=weight, minlength=size).astype(np.float64)
 
 

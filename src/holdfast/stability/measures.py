@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
+from holdfast._machine.jit import Floats
 from holdfast.follow.report import ClusterMatch, match_clusters
 
 MEASURES = ("moved_fraction", "moved", "symmetric_difference")
@@ -34,7 +35,6 @@ MEASURES = ("moved_fraction", "moved", "symmetric_difference")
 _SMALL = 4096  # integer labels below this need no sorting
 
 Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +137,11 @@ def mutual_information(table: Counts) -> float:
     return min(max(float(shared) / entropy, 0.0), 1.0) if entropy > 0.0 else 1.0
 
 
-def cluster_jaccard(table: Counts) -> Numbers:
+def cluster_jaccard(table: Counts) -> Floats:
     """Compute the largest Jaccard index of each cluster before with one after, or NaN."""
     rows, columns = table.sum(axis=1, keepdims=True), table.sum(axis=0)
     union = rows + columns - table
-    best: Numbers = (table / np.maximum(union, 1)).max(axis=1)
+    best: Floats = (table / np.maximum(union, 1)).max(axis=1)
     best[rows[:, 0] == 0] = np.nan
     return best
 
@@ -240,7 +240,7 @@ def remaining_rows(source: Counts) -> Counts:
     return np.sort(old[np.unique(source[old], return_index=True)[1]])
 
 
-def mean_present(values: Numbers, axis: int | tuple[int, ...] | None = None) -> Any:
+def mean_present(values: Floats, axis: int | tuple[int, ...] | None = None) -> Any:
     """Mean of the values that are finite; NaN where none is."""
     count = np.isfinite(values).sum(axis)
     return np.nansum(values, axis) / np.where(count > 0, count, np.nan)
@@ -260,7 +260,7 @@ class MeanError:
         return float(self.mean - reach), float(self.mean + reach)
 
 
-def mean_error(values: Numbers, exhaustive: bool) -> MeanError:
+def mean_error(values: Floats, exhaustive: bool) -> MeanError:
     """Mean over trials and seeds, and its standard error.
 
     Every trial (perturbed data set) is run with every seed, so values share a trial or share a seed,
@@ -306,7 +306,7 @@ def subtract_errors(first: MeanError, second: MeanError) -> MeanError:
     return MeanError(first.mean - second.mean, total**0.5, freedom)
 
 
-def _crossed(mean: float, table: Numbers) -> MeanError:
+def _crossed(mean: float, table: Floats) -> MeanError:
     n_trials, n_repeats = table.shape
     by_trial, by_seed = table.mean(axis=1), table.mean(axis=0)
     rest = table - by_trial[:, None] - by_seed[None, :] + table.mean()

@@ -13,6 +13,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.sparse import csr_array
 from scipy.spatial.distance import squareform
 
+from holdfast._machine.jit import Floats
 from holdfast.hierarchy.model import new_axes
 from holdfast.stability.measures import (
     MeanError,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Numbers = NDArray[np.float64]
 
 _FORMAT = 2
 _ARRAYS = ("n_before", "n_after", "n_kept", "matched", "rand", "information", "found", "jaccard",
@@ -187,15 +187,15 @@ class SensitivityResult:
     n_clusters: tuple[int, ...]
     exhaustive: bool
     seeds: tuple[int, ...]
-    n_before: Numbers
-    n_after: Numbers
-    n_kept: Numbers
-    matched: Numbers
-    rand: Numbers | None = None
-    information: Numbers | None = None
-    found: Numbers | None = None
-    jaccard: Numbers | None = None
-    matched_self: Numbers | None = None
+    n_before: Floats
+    n_after: Floats
+    n_kept: Floats
+    matched: Floats
+    rand: Floats | None = None
+    information: Floats | None = None
+    found: Floats | None = None
+    jaccard: Floats | None = None
+    matched_self: Floats | None = None
     failures: tuple[Failure, ...] = ()
     complete: bool = True
     note: str = ""
@@ -203,19 +203,19 @@ class SensitivityResult:
     stages: dict[str, "SensitivityResult"] = field(default_factory=dict)
 
     @cached_property
-    def values(self) -> Numbers:
+    def values(self) -> Floats:
         """All values, of shape (C, K, T, R), before any self-distance is subtracted."""
         n_before = self.n_before[:, None, None, None]
         n_after, n_kept = self.n_after[:, None, :, None], self.n_kept[:, None, :, None]
         return np.asarray(value_of(self.measure, self.matched, n_before, n_after, n_kept))
 
     @property
-    def distance(self) -> Numbers:
+    def distance(self) -> Floats:
         """Mean of `values` over trials and repeats, of shape (C, K)."""
         return self._summary("mean", self._errors)
 
     @property
-    def self_distance(self) -> Numbers:
+    def self_distance(self) -> Floats:
         """Distance between two sets of outputs for the same rows, of shape (C, K).
 
         The bias from a finite number of outputs. 0 with ``coupling="same_seed"``, where equal rows
@@ -226,12 +226,12 @@ class SensitivityResult:
         return self._summary("mean", self._self_errors)
 
     @property
-    def mean(self) -> Numbers:
+    def mean(self) -> Floats:
         """Average sensitivity, of shape (C, K): `distance` minus `self_distance`."""
         return self._summary("mean", self._corrected)
 
     @property
-    def standard_error(self) -> Numbers:
+    def standard_error(self) -> Floats:
         """Standard error of `mean`, of shape (C, K), for crossed trials and seeds.
 
         With the earth mover's distance, the errors of both means, given the outputs for the
@@ -240,13 +240,13 @@ class SensitivityResult:
         return self._summary("standard_error", self._corrected)
 
     @property
-    def floor(self) -> Numbers:
+    def floor(self) -> Floats:
         """The smallest possible `distance`, of shape (C,): every remaining row stays."""
         n_kept = self.n_kept
         floors = value_of(self.measure, n_kept, self.n_before[:, None], self.n_after, n_kept)
         return np.asarray(mean_present(floors, axis=1))
 
-    def interval(self, level: float = 0.95) -> Numbers:
+    def interval(self, level: float = 0.95) -> Floats:
         """Confidence interval of `mean`, of shape (C, K, 2), by Student's t distribution.
 
         The interval is cut off at `floor`, since no average can be smaller; except with the earth
@@ -438,5 +438,5 @@ class SensitivityResult:
             for row, own_row in zip(self._errors, self._self_errors, strict=True)
         ]
 
-    def _summary(self, name: str, errors: list[list[MeanError]]) -> Numbers:
+    def _summary(self, name: str, errors: list[list[MeanError]]) -> Floats:
         return np.array([[getattr(error, name) for error in row] for row in errors])

@@ -9,10 +9,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from holdfast._machine.hash import seed_from
+from holdfast._machine.jit import Floats
 from holdfast._machine.work import Progress, ProgressOption
 from holdfast.clusterers.adapt import check_rows
 from holdfast.estimator import HierarchicalKMedian
@@ -25,8 +26,6 @@ from holdfast.stability.sensitivity import average_sensitivity, cost_by_seed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,12 +50,12 @@ class Suggestion:
     result: SensitivityResult
 
     @property
-    def mean(self) -> Numbers:
+    def mean(self) -> Floats:
         """Average sensitivity for each number of clusters."""
         return np.asarray(self.result.mean[0])
 
     @property
-    def standard_error(self) -> Numbers:
+    def standard_error(self) -> Floats:
         """Standard error of `mean`."""
         return np.asarray(self.result.standard_error[0])
 
@@ -149,7 +148,7 @@ def suggest_from(result: SensitivityResult) -> Suggestion:
     )
 
 
-def _local_minima(mean: Numbers) -> list[int]:
+def _local_minima(mean: Floats) -> list[int]:
     """Positions with no smaller neighbor and at least one larger one."""
     around = [mean[_neighbors(j, mean.size)] for j in range(mean.size)]
     return [
@@ -198,11 +197,11 @@ class EpsilonSearch:
     epsilon: float | None
     target: str
     limit: float
-    epsilons: Numbers
-    sensitivity: Numbers
-    standard_error: Numbers
-    cost: Numbers
-    cost_ratio: Numbers
+    epsilons: Floats
+    sensitivity: Floats
+    standard_error: Floats
+    cost: Floats
+    cost_ratio: Floats
     measure: str
     message: str
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from holdfast._machine.jit import Floats
 from holdfast._machine.work import Progress, ProgressOption
 from holdfast.clusterers.adapt import KMedianClusterer, Rows, as_clusterer, hold_stages, is_pairwise
 from holdfast.hierarchy.cost import k_median_cost
@@ -23,8 +24,6 @@ from holdfast.stability.plan import Plan, build_plan, check_ks
 from holdfast.stability.result import SensitivityResult
 from holdfast.stability.run import Checkpoint, check_n_jobs, describe_plan, limit_threads, run_units
 from holdfast.stability.trials import PER_FIT, Block, Failure, Job, fit_bases
-
-Numbers = NDArray[np.float64]
 
 
 def average_sensitivity(
@@ -339,7 +338,7 @@ def _exact_deletions(plan: Plan, measure: str, progress: ProgressOption) -> Sens
 
 def cost_by_seed(
     clusterer: Any, X: Rows, *, n_clusters: int | ArrayLike, seeds: Sequence[int]
-) -> Numbers:
+) -> Floats:
     """Compute the k-median cost of a clusterer's cuts, for each seed and number of clusters.
 
     Parameters

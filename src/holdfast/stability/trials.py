@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._machine.jit import Floats
 from holdfast.clusterers.adapt import Cuttable, Rows
 from holdfast.stability.measures import (
     Labels,
@@ -30,7 +31,6 @@ Cuts = Sequence[Labels | None]
 """The result of one fit: labels for each k, None where it failed."""
 
 Counts = NDArray[np.int64]
-Numbers = NDArray[np.float64]
 
 
 class WrongLabelsError(ValueError):
@@ -78,13 +78,13 @@ class Block:
     """Numbers of some units; R repeats, or 1 with the earth mover's distance."""
 
     units: Counts
-    n_after: Numbers
-    n_kept: Numbers
-    matched: Numbers  # units, K, R; so are the next three
-    rand: Numbers
-    information: Numbers
-    found: Numbers
-    jaccard: Numbers  # units, K, R, most clusters
+    n_after: Floats
+    n_kept: Floats
+    matched: Floats  # units, K, R; so are the next three
+    rand: Floats
+    information: Floats
+    found: Floats
+    jaccard: Floats  # units, K, R, most clusters
     compared: Counts  # by row, over all units: how often it was compared, and had moved
     moved: Counts
     labels: NDArray[np.int32]  # units, K, R, rows; -1 is noise, -2 a row without a label
@@ -98,7 +98,7 @@ class Job:
     plan: Plan
     base_labels: tuple[tuple[Cuts, ...], ...]  # of the unperturbed rows by base, seed and k
     most_clusters: int  # of an unperturbed cut
-    matched_self: Numbers  # bases, K, sets; see `SensitivityResult`
+    matched_self: Floats  # bases, K, sets; see `SensitivityResult`
     per_row: bool = False  # whether to count for each row how often it changed cluster
     keep_labels: bool = False
 
