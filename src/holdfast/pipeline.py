@@ -94,8 +94,9 @@ def cluster_and_order(
     """Build the hierarchy as `cluster_rows` does, and keep the order of the rows.
 
     If the rows represent others (a capped sketch), `extent` describes the others, which determine
-    the grid. Means report their splits to `shown`. `keys` are the keys of rows of precomputed distances, which have no content of their own. An
-    `order` of the rows on the same grid saves the tree the time to sort them.
+    the grid. Means report their splits to `shown`. `keys` are the keys of rows of precomputed
+    distances, which have no content of their own. An `order` of the rows on the same grid saves the
+    tree the time to sort them.
     """
     if settings.column_scale is not None and settings.method != "tree":
         scale = np.array(settings.column_scale)

@@ -145,8 +145,8 @@ class HierarchicalKMedian(
     Notes
     -----
     The tree takes O(n d + n log n) time at fixed precision and O(n d) memory. It treats rows closer
-    than 2^-63 of the data's diameter as repeats, with a warning. For `partial_fit` and `forget`, the estimator keeps a reference to the rows and, for
-    the tree, the order of its cells.
+    than 2^-63 of the data's diameter as repeats, with a warning. For `partial_fit` and `forget`, the
+    estimator keeps a reference to the rows and, for the tree, the order of its cells.
 
     Do not use this estimator if clusters differ by shape or density rather than by distance. Do not
     use the tree in more than a few dimensions if a low k-median cost matters more than stability or

@@ -194,10 +194,10 @@ def explain_clusters(
 ) -> Explanation:
     """Find rules for each cluster of a cut of the rows `X`, and one for each split that led to it."""
     chosen, keys = sample_rows(X, seed)
-    rows, share = np.asarray(X[chosen], dtype=np.float64), weight[chosen]
+    rows, mass = np.asarray(X[chosen], dtype=np.float64), weight[chosen]
     labels = hierarchy.cut(n_clusters)[chosen]
     clusters = [
-        find_rules(rows, share, labels == t, columns, keys, max_conditions, max_rules)
+        find_rules(rows, mass, labels == t, columns, keys, max_conditions, max_rules)
         for t in range(n_clusters)
     ]
     splits = []
@@ -206,7 +206,7 @@ def explain_clusters(
         here = (before == t) | (before == hierarchy.parent[t])
         inside = before[here] == t
         splits.append(
-            find_rules(rows[here], share[here], inside, columns, keys[here], max_conditions, 1)[0]
+            find_rules(rows[here], mass[here], inside, columns, keys[here], max_conditions, 1)[0]
         )
     parent, sizes = hierarchy.parent[:n_clusters], hierarchy.sizes(n_clusters)
     return Explanation(tuple(clusters), tuple(splits), parent, sizes, int(chosen.size))

@@ -61,8 +61,8 @@ def _describe_moves(moved: dict[int, float], n_survivors: int) -> str:
     for level, fraction in moved.items():
         count = round(fraction * n_survivors)
         words.append((f"{count:,}", f" ({fraction:.2%})" if count else "", f" at {level}"))
-    first, share, at = words[0]
-    text = f"{first} of {n_survivors:,} rows{share} changed cluster{at} clusters"
+    first, percent, at = words[0]
+    text = f"{first} of {n_survivors:,} rows{percent} changed cluster{at} clusters"
     return ", ".join([text, *map("".join, words[1:])])
 
 

@@ -37,7 +37,8 @@ def match_labels(
     new : array-like of shape (n_new,)
         The labels to rename.
     reference_ids, new_ids : array-like of shape (n_reference,) and (n_new,), default=None
-        Unique row ids, integers or strings. If None, the rows of `reference` and `new` are the same, in the same order.
+        Unique row ids, integers or strings. If None, the rows of `reference` and `new` are the
+        same, in the same order.
     noise : int or str, default=None
         A label that means "no cluster", such as -1. It is never matched or renamed.
 
