@@ -54,8 +54,7 @@ class Ideas:
         order = np.argsort(found.leaf.astype(np.int16 if levels.sizes[-1] < 1 << 15 else np.int32),
                            kind="stable")  # fmt: skip
         ends = np.cumsum(np.bincount(found.leaf, minlength=levels.sizes[-1]))
-        starts = ends - np.bincount(found.leaf, minlength=levels.sizes[-1])
-        self.members = [order[a:b][:SPLIT_SAMPLE] for a, b in zip(starts, ends, strict=True)]
+        self.members = [some[:SPLIT_SAMPLE] for some in np.split(order, ends[:-1])]
         chosen = [some[:LEAF_SAMPLE] for some in self.members]
         self.stops = np.cumsum([some.size for some in chosen])
         picked = np.concatenate(chosen)
@@ -99,10 +98,6 @@ class Ideas:
             )
         return total
 
-    def leaves_of(self, level: int, c: int) -> NDArray[np.int64]:
-        """Leaves of a cluster."""
-        return np.flatnonzero(self.levels.path[:, level] == c)
-
     def without(self, leaves: NDArray[np.int64], gone: NDArray[np.int64]) -> NDArray[np.int64]:
         """Leaves that are not gone."""
         stay = np.ones(self.levels.sizes[-1], dtype=np.bool_)
@@ -125,12 +120,12 @@ class Ideas:
         levels = self.levels
         parents = np.unique(levels.path[:, level - 1])
         for c in range(levels.offsets[level], levels.offsets[level + 1]):
-            below = self.leaves_of(level, c)
+            below = self.levels.leaves_of(level, c)
             p = int(levels.path[below[0], level - 1])
             if np.unique(levels.path[levels.path[:, level - 1] == p, level]).size < 2:
                 continue
             for other in self.neighbors(c, parents[parents != p]):
-                rise = self.shift_rise(below, self.leaves_of(level - 1, other)[0], level)
+                rise = self.shift_rise(below, self.levels.leaves_of(level - 1, other)[0], level)
                 if rise < WORTH_A_TRY:
                     yield Idea(rise, level, child=c, parent=other)
 
@@ -142,7 +137,7 @@ class Ideas:
             a, b = int(levels.path[below[0], m]), int(levels.path[onto, m])
             if a == b:
                 continue
-            old, new = self.leaves_of(m, a), self.leaves_of(m, b)
+            old, new = self.levels.leaves_of(m, a), self.levels.leaves_of(m, b)
             rest = self.without(old, below)
             if rest.size == 0:
                 return np.inf
@@ -172,7 +167,7 @@ class Ideas:
             for b in self.neighbors(a, everybody[everybody != a]):
                 if parent[a - everybody[0]] == parent[b - everybody[0]] and a > b:
                     continue  # siblings once
-                pair = self.leaves_of(level, a), self.leaves_of(level, b)
+                pair = self.levels.leaves_of(level, a), self.levels.leaves_of(level, b)
                 rise = self.shift_rise(pair[1], pair[0][0], level)
                 if rise == np.inf:
                     continue
@@ -187,14 +182,14 @@ class Ideas:
             yield from self.split_leaves(spent)
             return
         for c in range(self.levels.offsets[level], self.levels.offsets[level + 1]):
-            below = self.leaves_of(level, c)
+            below = self.levels.leaves_of(level, c)
             children = np.unique(self.levels.path[below, level + 1])
             if children.size < 2:
                 continue
             own = self.found.flow[self.home[:, level] == c].sum(axis=0)
             whole = self.cost_of(below)
             for child in children[: 1 if children.size == 2 else None]:
-                go = self.leaves_of(level + 1, int(child))
+                go = self.levels.leaves_of(level + 1, int(child))
                 stay = self.without(below, go)
                 rise = self.cost_of(go) + self.cost_of(stay) - whole
                 away = self.away_rise(int(min(own[go].sum(), own[stay].sum())), level)

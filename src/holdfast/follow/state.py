@@ -128,6 +128,10 @@ class Levels:
             parent[self.path[:, level] - self.offsets[level]] = self.path[:, level - 1]
         return parent
 
+    def leaves_of(self, level: int, c: int) -> Ints:
+        """Leaves of a cluster of that level."""
+        return np.flatnonzero(self.path[:, level] == c)
+
     def collect(self, of_leaves: NDArray[Scalar]) -> NDArray[Scalar]:
         """Sum a value of leaves for all clusters, leaf by leaf."""
         shape = (self.offsets[-1], *of_leaves.shape[1:])

@@ -203,15 +203,14 @@ def _apply(problem: Problem, found: Solution, idea: Idea) -> tuple[Levels, Ints3
     levels, leaf, level = found.levels, found.leaf, idea.level
     path, names = levels.path.copy(), levels.names.copy()
     if idea.child >= 0:
-        below = levels.path[:, level] == idea.child
-        onto = int(np.flatnonzero(levels.path[:, level - 1] == idea.parent)[0])
-        path[below, :level] = levels.path[onto, :level]
+        onto = levels.leaves_of(level - 1, idea.parent)[0]
+        path[levels.leaves_of(level, idea.child), :level] = levels.path[onto, :level]
         return replace(levels, path=path), leaf
     a, b = idea.merged
     names[a] = _better_name(problem, found, level, a, b)
     if level < len(levels.sizes) - 1:
-        onto = int(np.flatnonzero(levels.path[:, level] == a)[0])
-        path[levels.path[:, level] == b, : level + 1] = levels.path[onto, : level + 1]
+        onto = levels.leaves_of(level, a)[0]
+        path[levels.leaves_of(level, b), : level + 1] = levels.path[onto, : level + 1]
         return _part_clusters(problem, found, replace(levels, path=path, names=names), leaf, idea)
     first = levels.offsets[level]
     leaf = np.where(leaf == b - first, np.int32(a - first), leaf)
