@@ -207,11 +207,11 @@ def unit_rows(rows):
 
 
 @inner_kernel
-def distance_from(rows, i, factor, points, c, spherical):
+def distance_from(rows, i, points, c, spherical):
     """Distance from a row to a point, column by column; half its square for the cosine distance."""
     total = 0.0
     for j in range(rows.shape[1]):
-        difference = rows[i, j] * factor - points[c, j]
+        difference = rows[i, j] - points[c, j]
         total += difference * difference
     return 0.5 * total if spherical else math.sqrt(total)
 

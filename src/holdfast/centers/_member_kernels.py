@@ -18,9 +18,8 @@ f' = (x - c')·n' satisfy f' = s f + (c - c')·n' + (x - c)·(n' - s n). The las
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast._machine.jit import inner_kernel, prefetch, writing_kernel
+from holdfast._machine.jit import Floats, inner_kernel, prefetch, writing_kernel
 from holdfast.centers._distance_kernels import in_units
 from holdfast.centers._sample_kernels import FOLDED, fold
 
@@ -31,8 +30,6 @@ _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _FINEST = 1024.0  # margins in the largest inner product
 _MOST = 127  # the largest margin; it stands for all that are larger, too
-
-Floats = NDArray[np.float64]
 
 
 def room_for(d: int) -> tuple[int, int]:
@@ -194,11 +191,11 @@ def part_members(members, side, near, far):
 
 
 @writing_kernel
-def sides_of(rows, flat, factor, members, plane, room, side):
-    """Which members lie on the far side of a plane, as `split_members` finds them."""
+def sides_of(rows, flat, members, plane, room, side):
+    """Which members lie on the far side of a plane, as `split_members` finds them with factor 1."""
     for start in range(0, members.size, BLOCK):
         stop = min(start + BLOCK, members.size)
-        project_members(rows, flat, factor, members, start, stop, plane, room)
+        project_members(rows, flat, 1.0, members, start, stop, plane, room)
         for p in range(start, stop):
             side[p] = room[0, p - start] > 0.0
 

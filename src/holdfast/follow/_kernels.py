@@ -50,7 +50,7 @@ def measure_paths(rows, weight, leaf, path, points, spherical, costs):
             c = path[q, level]
             if c < 0:
                 break
-            costs[c] += weight[i] * distance_from(rows, i, 1.0, points, c, spherical)
+            costs[c] += weight[i] * distance_from(rows, i, points, c, spherical)
 
 
 @kernel
@@ -74,7 +74,7 @@ def cost_to_point(rows, weight, start, stop, points, c, spherical):
     """Weighted sum of distances from the rows ``start .. stop`` to one point."""
     total = 0.0
     for i in range(start, stop):
-        total += weight[i] * distance_from(rows, i, 1.0, points, c, spherical)
+        total += weight[i] * distance_from(rows, i, points, c, spherical)
     return total
 
 

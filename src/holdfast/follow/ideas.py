@@ -252,7 +252,7 @@ def split_leaf(
     members = np.flatnonzero(leaf == q).astype(np.int32)
     go = np.empty(members.size, dtype=np.bool_)
     rows, room = read_only(units.rows), np.empty(room_for(units.rows.shape[1]))
-    sides_of(rows, rows.reshape(-1), 1.0, members, plane, room, go)
+    sides_of(rows, rows.reshape(-1), members, plane, room, go)
     if go.all() or not go.any():
         return None
     last = len(levels.sizes) - 1
