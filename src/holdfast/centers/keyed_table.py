@@ -144,7 +144,7 @@ def _settle_keys(rows: Floats, given: Words, spherical: bool) -> Words:
     if shared.size:
         content = _content_keys(read_only(rows[shared]), 0)
         at = np.argsort(keys[shared])
-        start = np.flatnonzero(np.append(True, np.diff(keys[shared][at]) != 0))
+        start = starts_of_runs(keys[shared][at])
         uneven = np.minimum.reduceat(content[at], start) != np.maximum.reduceat(content[at], start)
         apart = at[np.repeat(uneven, np.diff(np.append(start, at.size)))]
         keys[shared[apart]] = combine_arrays(keys[shared[apart]], content[apart])
@@ -220,7 +220,7 @@ def collect_pool(table: Table, members: Members, least: int, wanted: int) -> Poo
             below = np.flatnonzero(key < np.uint64(int(wanted / members.size * 2.0**64)))
             chosen = below[np.argsort(key[below])]
         keys = key[chosen]
-        starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+        starts = starts_of_runs(keys)
         if whole or starts.size >= least:
             break
         wanted *= 4
@@ -234,11 +234,20 @@ def collect_pool(table: Table, members: Members, least: int, wanted: int) -> Poo
     return Pool(np.minimum.reduceat(rows, starts), weight, whole)
 
 
+def starts_of_runs(*ordered: NDArray[Any]) -> Ints:
+    """Where runs of equal entries of sorted arrays begin."""
+    new = np.zeros(ordered[0].size, dtype=np.bool_)
+    new[:1] = True
+    for values in ordered:
+        new[1:] |= values[1:] != values[:-1]
+    return np.flatnonzero(new)
+
+
 def sort_locations(table: Table, exhausted: bool) -> tuple[Members, Members]:
     """Rows by key, then number; where locations begin. Nothing is sorted unless `exhausted`."""
     if not exhausted:
         return np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int32)
     order = np.argsort(table.key, kind="stable").astype(np.int32)
     key = table.key[order]
-    start = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    start = starts_of_runs(key)
     return order, np.append(start, order.size).astype(np.int32)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from holdfast._machine.jit import Floats, Ints, Ints32, Scalar
 from holdfast._machine.work import share_rows
-from holdfast.centers.keyed_table import Table, collect_table
+from holdfast.centers.keyed_table import Table, collect_table, starts_of_runs
 from holdfast.follow.state import Levels, Units
 from holdfast.hierarchy import Hierarchy
 from holdfast.rows.ids import MOST_REMEMBERED, DepartedRows, find_ids
@@ -154,7 +154,7 @@ def who_left(yesterday: Yesterday, today: Today, before: Levels) -> DepartedRows
         return None  # from now on rows have ids
     order = np.argsort(ids, kind="stable")
     if ids.dtype.kind == "u":  # equal rows, which were in one cluster
-        order = order[_starts(ids[order])]
+        order = order[starts_of_runs(ids[order])]
     ids, names = ids[order], names[order]
     old = yesterday.left
     if old is not None and old.level == level and old.ids.dtype.kind == ids.dtype.kind:
@@ -214,7 +214,7 @@ def _match_content(
     if first.size < order.size:
         total = np.add.reduceat(total, first)
         best = np.lexsort((place, -total, key))
-        best = best[_starts(key[best])]
+        best = best[starts_of_runs(key[best])]
         key, place, total, lead = key[best], place[best], total[best], lead[best]
     by_key, begins = _sort_runs(keys)
     sought = keys[by_key]
@@ -310,11 +310,11 @@ def _join_equal(key: NDArray[np.uint64], origin: Ints32, weight: Ints) -> Ints32
         return origin
     old = np.flatnonzero(~new)
     order = old[np.lexsort((origin[old], key[old]))]
-    first = _starts(key[order], origin[order])
+    first = starts_of_runs(key[order], origin[order])
     total = np.add.reduceat(weight[order], first)
     lead = order[first]
     best = np.lexsort((origin[lead], -total, key[lead]))
-    lead = lead[best[_starts(key[lead[best]])]]
+    lead = lead[best[starts_of_runs(key[lead[best]])]]
     at = np.minimum(np.searchsorted(key[lead], key[new]), lead.size - 1)
     joined = origin.copy()
     joined[new] = np.where(key[lead[at]] == key[new], origin[lead[at]], np.int32(-1))
@@ -328,17 +328,8 @@ def _weights(table: Table) -> Ints:
 def _sort_runs(key: NDArray[np.uint64], *then: NDArray[Any]) -> tuple[Ints, Ints]:
     """Sort by key, of equal keys by other values and the place; where runs of equal entries begin."""
     order = np.argsort(key)
-    first = _starts(key[order])
+    first = starts_of_runs(key[order])
     if first.size == key.size:  # mostly; sorting in full takes longer
         return order, first
     order = np.lexsort((*then[::-1], key))
-    return order, _starts(key[order], *(values[order] for values in then))
-
-
-def _starts(*sorted_by: NDArray[Any]) -> Ints:
-    """Where runs of equal entries begin."""
-    new = np.zeros(sorted_by[0].size, dtype=np.bool_)
-    new[:1] = True
-    for values in sorted_by:
-        new[1:] |= values[1:] != values[:-1]
-    return np.flatnonzero(new)
+    return order, starts_of_runs(key[order], *(values[order] for values in then))
