@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from holdfast import HierarchicalKMedian
     from holdfast.cli.options import DemoData, DisplayOptions, Force
     from holdfast.report import Report
 
@@ -68,20 +67,12 @@ def report_wine(**options: Any) -> "Report":
     X, values, names = _load_wine()
     given = {
         "n_clusters": N_CLUSTERS,
-        "estimator": choose_model(),
         "names": names,
         "values": values,
         "title": "Wine",
         "command": "holdfast demo",
     }
     return build_report(X, **{**given, **options})
-
-
-def choose_model() -> "HierarchicalKMedian":
-    """Return the model of the demo."""
-    from holdfast import HierarchicalKMedian
-
-    return HierarchicalKMedian(N_CLUSTERS)
 
 
 def _load_wine() -> "tuple[NDArray[np.float64], NDArray[np.float64], list[str]]":
@@ -94,10 +85,10 @@ def _load_wine() -> "tuple[NDArray[np.float64], NDArray[np.float64], list[str]]"
 
 
 def _show_cuts() -> None:
-    from holdfast import k_median_cost
+    from holdfast import HierarchicalKMedian, k_median_cost
 
     X, _, _ = _load_wine()
-    hierarchy = choose_model().fit(X).hierarchy_
+    hierarchy = HierarchicalKMedian(N_CLUSTERS).fit(X).hierarchy_
     print(f"Wine: {X.shape[0]} rows, {X.shape[1]} columns, standardized.")
     print(f"One hierarchy, {hierarchy.n_centers} cuts; the first {N_CUTS}:\n")
     print(f"{'k':>2}  {'new center':>10}  {'splits':>6}  {'cost':>6}  sizes")
