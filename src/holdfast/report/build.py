@@ -21,6 +21,7 @@ from holdfast.report.inputs import Inputs, check_inputs
 from holdfast.report.page import Report
 from holdfast.report.segments import choose_columns, count_bootstraps, summarise_segments
 from holdfast.report.verdict import compose_verdict
+from holdfast.stability.plan import describe_amount
 
 FORMAT = 3
 """Version of the dictionary's layout."""
@@ -207,7 +208,7 @@ def _describe_provenance(inputs: Inputs) -> dict[str, Any]:
         "measurements": {
             "trials": inputs.trials,
             "random states": inputs.repeats,
-            "rows removed": ", ".join(movement.name_amount(amount) for amount in inputs.deletes),
+            "rows removed": ", ".join(describe_amount(amount) for amount in inputs.deletes),
             "methods": ", ".join(method.title for method in inputs.methods),
             "rows compared on": f"{inputs.sample.size:,}",
         },

@@ -14,7 +14,7 @@ from holdfast.report.page import list_numbers, round_number
 from holdfast.report.segments import Shown
 from holdfast.stability import SensitivityResult, average_sensitivity, cost_by_seed, row_influence
 from holdfast.stability.measures import mean_error
-from holdfast.stability.plan import repeat_seeds
+from holdfast.stability.plan import describe_amount, repeat_seeds
 from holdfast.stability.run import limit_threads
 
 MEASURE = "moved_fraction"
@@ -50,7 +50,7 @@ def compare_methods(inputs: Inputs, own: SensitivityResult, progress: Progress) 
     return {
         "measure": MEASURE,
         "k": inputs.k,
-        "main": name_amount(inputs.main_delete),
+        "main": describe_amount(inputs.main_delete),
         "deletes": _describe_deletes(inputs),
         "trials": inputs.trials,
         "n_rows": rows.shape[0],
@@ -81,16 +81,11 @@ def _list_interval(result: SensitivityResult, line: Any) -> dict[str, Any]:
     }
 
 
-def name_amount(amount: float) -> str:
-    """Name an amount of rows: ``5%`` or ``1``."""
-    return f"{100 * amount:.6g}%" if isinstance(amount, float) else f"{amount}"
-
-
 def _describe_deletes(inputs: Inputs) -> list[dict[str, Any]]:
     """Name, number and fraction of the rows that each change removes."""
     return [
         {
-            "name": name_amount(amount),
+            "name": describe_amount(amount),
             "rows": inputs.count_deleted(amount),
             "fraction": round_number(inputs.count_deleted(amount) / inputs.sample.size, 4),
         }

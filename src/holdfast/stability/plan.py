@@ -85,7 +85,7 @@ class Delete:
     @property
     def name(self) -> str:
         """Such as ``"delete 5"`` or ``"delete 10%"``."""
-        return f"delete {_describe_amount(self.amount)}"
+        return f"delete {describe_amount(self.amount)}"
 
     def check(self, n_rows: int, n_spare: int) -> int:
         """Return the number of rows that remain."""
@@ -122,7 +122,7 @@ class Add:
     def name(self) -> str:
         """Such as ``"add 5 (0.2 held back)"``."""
         what = type(self).__name__.lower()
-        return f"{what} {_describe_amount(self.amount)} ({self.held_back:.6g} held back)"
+        return f"{what} {describe_amount(self.amount)} ({self.held_back:.6g} held back)"
 
     def check(self, n_rows: int, n_spare: int) -> int:
         """Return the smallest number of rows."""
@@ -245,7 +245,8 @@ def _count_rows(amount: Any, n_rows: int, what: str) -> int:
     return int(amount) if whole else max(1, round(float(amount) * n_rows))
 
 
-def _describe_amount(amount: Any) -> str:
+def describe_amount(amount: Any) -> str:
+    """Name an amount of rows: ``5%`` or ``1``."""
     if isinstance(amount, Real) and not isinstance(amount, Integral):
         return f"{100.0 * float(amount):.6g}%"
     return str(amount)
