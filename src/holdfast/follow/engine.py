@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._machine.jit import Floats, Ints32
+from holdfast.centers._distance_kernels import unit_rows
 from holdfast.centers.keyed_table import Table
 from holdfast.follow.assemble import (
     build_changed,
@@ -26,7 +27,6 @@ from holdfast.follow.match import (
     Known,
     Today,
     Yesterday,
-    key_rows,
     list_known,
     match_rows,
     who_left,
@@ -311,10 +311,8 @@ def _hold_back(
 
 def _center_points(yesterday: Yesterday, k: int, table: Table) -> Floats:
     rows = np.asarray(yesterday.rows[yesterday.hierarchy.center_indices[:k]], dtype=np.float64)
-    if yesterday.spherical:
-        rows = np.asarray(key_rows(rows, None, True, 0).rows, dtype=np.float64)
-    points: Floats = rows * np.float64(table.factor)
-    return points
+    points: Floats = unit_rows(rows) if yesterday.spherical else rows
+    return points * np.float64(table.factor)
 
 
 def _describe(
