@@ -7,7 +7,7 @@ import math
 
 ROUNDS = 12
 LEAST_FALL = 1e-6
-HALVINGS = 3
+PARTS = 4
 
 
 class Naive:
@@ -109,20 +109,51 @@ class Naive:
             after = [old if old in empty else new for old, new in zip(leaves, after, strict=True)]
         return after
 
+    def slope(self, level, name, leaves, means):
+        """Mean direction from a center to its rows: by how much other rows come nearer if it shifts."""
+        center = means[level, name]
+        members = [
+            row for row, q in zip(self.rows, leaves, strict=True) if self.paths[q][level] == name
+        ]
+        ways = [[x - c for x, c in zip(row, center, strict=True)] for row in members]
+        units = [[x / math.hypot(*way) for x in way] for way in ways if any(way)]
+        return [math.fsum(column) / len(members) for column in zip(*units, strict=True)]
+
+    def shifting(self, i, leaf, leaves, means):
+        """What the other rows of a leaf's clusters save as row i pulls the means."""
+        total = 0.0
+        for level, ref in enumerate(self.ref):
+            name = self.paths[leaf][level]
+            slope = self.slope(level, name, leaves, means)
+            way = (x - c for x, c in zip(self.rows[i], means[level, name], strict=True))
+            total += sum(a * b for a, b in zip(slope, way, strict=True)) / ref
+        return total
+
+    def what_pays(self, leaves, after, value):
+        """Of moves that do not pay together, those that pay although they shift the means, or a part."""
+        means, saved = self.means(leaves), {}
+        for i, (old, new) in enumerate(zip(leaves, after, strict=True)):
+            if old != new:
+                shifts = self.shifting(i, old, leaves, means) - self.shifting(i, new, leaves, means)
+                saved[i] = self.gains[i] - shifts
+        order = sorted(saved, key=lambda i: saved[i], reverse=True)
+        count = sum(each > 0.0 for each in saved.values())
+        for _ in range(PARTS):
+            go = set(order[:count])
+            some = [new if i in go else leaves[i] for i, new in enumerate(after)]
+            some = self.keep_filled(leaves, some)
+            if some == leaves or self.objective(some) < value:
+                return some
+            count //= 2
+        return leaves
+
     def settle(self, leaves):
         self.ref = self.costs(leaves)
         value = self.objective(leaves)
         for _ in range(ROUNDS):
             after = self.one_round(leaves)
-            for _ in range(HALVINGS):  # while J does not fall, only the half that saves most moves
-                if self.objective(after) < value:
-                    break
-                movers = [i for i, leaf in enumerate(leaves) if after[i] != leaf]
-                movers.sort(key=lambda i: self.gains[i], reverse=True)
-                stay = set(movers[len(movers) // 2 :])
-                after = self.keep_filled(
-                    leaves, [leaves[i] if i in stay else leaf for i, leaf in enumerate(after)]
-                )
+            if not self.objective(after) < value:
+                after = self.what_pays(leaves, after, value)
             if after == leaves or not self.objective(after) < value:
                 break
             fall, leaves = value - self.objective(after), after

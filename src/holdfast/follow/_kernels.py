@@ -54,6 +54,19 @@ def measure_paths(rows, weight, leaf, path, points, spherical, costs):
 
 
 @kernel
+def sum_directions(rows, weight, leaf, path, points, sums):
+    """Add the direction from each center on the path of a row's leaf to the row, times its weight."""
+    for i in range(rows.shape[0]):
+        for level in range(path.shape[1]):
+            c = path[leaf[i], level]
+            length = distance_from(rows, i, points, c, False)
+            if length == 0.0:
+                continue
+            for j in range(rows.shape[1]):
+                sums[c, j] += weight[i] * ((rows[i, j] - points[c, j]) / length)
+
+
+@kernel
 def closest_units(rows, key, leaf, points, first, found, square):
     """Update the unit closest to the mean of each leaf; ties are settled by key, then by order.
 

@@ -12,7 +12,13 @@ from holdfast._machine.jit import Floats, Ints, Ints32, Scalar, read_only
 from holdfast._machine.work import share_parts
 from holdfast.centers._sample_kernels import to_directions
 from holdfast.centers.choose import ancestors_among
-from holdfast.follow._kernels import count_flow, count_weight, measure_paths, sum_leaves
+from holdfast.follow._kernels import (
+    count_flow,
+    count_weight,
+    measure_paths,
+    sum_directions,
+    sum_leaves,
+)
 from holdfast.hierarchy import Hierarchy
 from holdfast.rows.ids import find_ids
 
@@ -92,6 +98,16 @@ class Units:
             (points.shape[0],),
             lambda part, total: measure_paths(
                 self.rows[part], self.weight[part], leaf[part], path, points, self.spherical, total
+            ),
+        )
+
+    def directions(self, leaf: Ints32, path: Ints32, points: Floats) -> Floats:
+        """Sum of the directions from each center to its rows: what shifting the center would cost."""
+        return _add_parts(
+            self.parts,
+            points.shape,
+            lambda part, total: sum_directions(
+                self.rows[part], self.weight[part], leaf[part], path, points, total
             ),
         )
 

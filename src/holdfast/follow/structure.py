@@ -18,7 +18,7 @@ from holdfast.follow.ideas import Idea, Ideas, kept_by, split_leaf
 from holdfast.follow.state import NEW, Levels, Problem, Solution, Units, count_by, solve_as
 
 ROUNDS = 12  # of *Rows* at most
-HALVINGS = 3  # of the moves of a round, while J does not fall
+PARTS = 4  # of the moves of a round that are tried where all of them do not pay
 _LEAST_FALL = 1e-6  # of J, below which a round is the last
 TRIES = 10  # ideas that are tried before structure is left as it is
 VERIFIED = 2  # ideas that pay on the sample and are tried on all units
@@ -55,23 +55,47 @@ def settle_rows(problem: Problem, start: Solution) -> Solution:
 def _move_what_pays(
     problem: Problem, found: Solution, leaf: Ints32, wishes: "Wishes"
 ) -> Solution | None:
-    """Make the moves if J falls, else the half of them that saves most, and so on; None: J never falls.
-
-    Moves also shift the means, which savings do not count. Where rows lie far out, that can cost more.
-    """
-    units = problem.units
-    for _ in range(1 + HALVINGS):
-        after = solve_as(problem, found.levels, leaf)
+    """Make the moves, if J falls; otherwise those that pay although they shift the means; None: none do."""
+    after = solve_as(problem, found.levels, leaf)
+    if after.value < found.value:
+        return after
+    movers = np.flatnonzero(leaf != found.leaf)
+    saved = wishes.gain[movers] - _cost_of_shifts(problem, found, leaf, movers)
+    order = movers[np.lexsort((problem.units.key[movers], -saved))]
+    count = int(np.count_nonzero(saved > 0.0))
+    for _ in range(PARTS):
+        some = found.leaf.copy()
+        some[order[:count]] = leaf[order[:count]]
+        if not _keep_filled(problem.units, found, some):
+            break
+        after = solve_as(problem, found.levels, some)
         if after.value < found.value:
             return after
-        movers = np.flatnonzero(leaf != found.leaf)
-        order = np.lexsort((units.key[movers], -wishes.gain[movers]))
-        leaf = leaf.copy()
-        back = movers[order[movers.size // 2 :]]
-        leaf[back] = found.leaf[back]
-        if not _keep_filled(units, found, leaf):
-            break
+        count //= 2
     return None
+
+
+def _cost_of_shifts(
+    problem: Problem, found: Solution, leaf: Ints32, movers: NDArray[np.int64]
+) -> Floats:
+    """By how much each mover raises J by shifting the means of the clusters that it leaves and joins.
+
+    A mean does not minimize distances: to the first order, a row that joins shifts it by a part of the
+    way to the row, and all other distances change by that times the mean direction to them. Directions
+    of means do minimize cosine distances.
+    """
+    units, levels = problem.units, found.levels
+    cost = np.zeros(movers.size)
+    if units.spherical:
+        return cost
+    slope = units.directions(found.leaf, levels.path, found.points) / found.weights[:, None]
+    scale = (1.0 / problem.ref)[levels.level_of]
+    for sign, path in ((1.0, levels.path[found.leaf[movers]]), (-1.0, levels.path[leaf[movers]])):
+        for c in path.T:
+            for j in range(slope.shape[1]):  # column by column, on every processor
+                way = units.rows[movers, j] - found.points[c, j]
+                cost += sign * scale[c] * slope[c, j] * way
+    return cost
 
 
 class Wishes:
