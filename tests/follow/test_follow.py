@@ -1,5 +1,7 @@
 """Laws of following: names last, budgets hold, levels are nested, order does not matter."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from follow.series import blobs, releases
@@ -10,6 +12,7 @@ import holdfast
 from holdfast import HierarchicalKMedian
 from holdfast.follow import engine
 from holdfast.follow.engine import LADDER
+from holdfast.hierarchy import Hierarchy
 
 LEVELS = (2, 4, 8)
 
@@ -203,6 +206,25 @@ def test_held_rows_are_marked_and_known_by_their_ids(chain):
     for (ids, rows), model in zip(data[1:], models[1:], strict=True):
         assert np.array_equal(model.predict(rows) != model.labels_, model.held_)
         assert np.array_equal(model.predict(rows, ids=ids), model.labels_)
+
+
+def test_ids_of_another_type_are_refused_by_predict(chain):
+    data, models = chain
+    with pytest.raises(ValueError, match="ids must be integers like those of the model"):
+        models[-1].predict(data[-1][1], ids=data[-1][0].astype(str))
+
+
+def test_labels_are_of_one_state_if_rows_leave_during_predict(chain, monkeypatch):
+    (ids, rows), model = chain[0][-1], deepcopy(chain[1][-1])
+    predict, labels = Hierarchy.predict, model.labels_
+
+    def forget_first(*arguments):
+        monkeypatch.undo()
+        model.forget(ids=ids[:100])
+        return predict(*arguments)
+
+    monkeypatch.setattr(Hierarchy, "predict", forget_first)
+    assert np.array_equal(model.predict(rows, ids=ids), labels)
 
 
 def test_equal_rows_do_not_part():

@@ -357,6 +357,13 @@ class FollowedModel:
         same = found[(held[place[found]] == rows[found]).all(axis=1)]
         return same, place[same]
 
+    def _fitted_labels(
+        self: Any, X: ArrayLike, rows: NDArray[np.float64], ids: ArrayLike
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Find rows of the fit by their ids, if they have the same values, and their fitted labels."""
+        same, place = self._find_fitted(rows, self._ids_of(X, ids, rows.shape[0]))
+        return same, self.labels_[place]
+
 
 def check_number(name: str, value: Any, most: float) -> float:
     """Check that a parameter is a number from 0 to `most`, and finite."""

@@ -319,12 +319,10 @@ class HierarchicalKMedian(
         with lock_of(self):  # all of one state, whatever other threads do
             hierarchy, k = self.hierarchy_, self._n_features_out
             reach = 0.0 if unknown is None else self.reach_
+            kept = None if ids is None else self._fitted_labels(X, rows, ids)
         labels = hierarchy.predict(rows, k)
-        if ids is not None:
-            named = check_ids(X, ids, rows.shape[0])
-            assert named is not None
-            same, place = self._find_fitted(rows, named)
-            labels[same] = self.labels_[place]
+        if kept is not None:
+            labels[kept[0]] = kept[1]
         contains = getattr(hierarchy.down_to(k).locator, "contains", None)
         outside = np.zeros(rows.shape[0], dtype=np.bool_) if contains is None else ~contains(rows)
         if unknown is None:
