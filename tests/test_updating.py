@@ -507,6 +507,8 @@ def test_weights_of_rows_with_ids():
         (lambda m: m.forget(ids=["row 3", "row 3"]), "ids must be unique; got 'row 3' 2 times"),
         (lambda m: m.forget(ROWS[:2]), "This model has ids, so X needs ids too; got none"),
         (lambda m: m.forget(), "forget needs the rows to remove"),
+        (lambda m: m.forget(ids="row 3"), r"ids must have one id per row, shape .*; got \(\)"),
+        (lambda m: m.forget(ids=set(NAMES)), r"ids must have one id per row, shape .*; got \(\)"),
         (lambda m: m.forget(ids=["row 3"], sample_weight=[1]), "removed as a whole"),
     ],
 )

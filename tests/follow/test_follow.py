@@ -498,6 +498,7 @@ def test_without_common_rows_the_model_is_fitted_again_with_new_names():
         ({"ids": [None] * 240}, "all integers or all strings, none missing; got NoneType"),
         ({"ids": np.arange(240) / 2}, "ids must be integers or strings, none missing"),
         ({"ids": [str(i) for i in range(240)]}, "ids must be integers like those of the model"),
+        ({"ids": np.ma.masked_equal(np.arange(240), 3)}, "none missing; got masked ones"),
     ],
 )
 def test_bad_input(arguments, message):

@@ -297,7 +297,7 @@ class ChangingRows(CheckedRows):
             again = np.flatnonzero(find_ids(own, known) >= 0)
             if again.size:
                 raise ValueError(
-                    f"ids of rows to add must not be in the model; got {own[again[0]]!r}, which is "
+                    f"ids of rows to add must not be in the model; got {own[again].tolist()[0]!r}, which is "
                     f"({again.size} such ids). Remove these rows first with forget(ids=...)."
                 )
             own, weight = np.concatenate((known, own)), np.concatenate((mass, weight))
@@ -312,11 +312,12 @@ class ChangingRows(CheckedRows):
             raise ValueError("Rows with ids are removed as a whole; expected no sample_weight.")
         known, (rows, weight) = self.ids_, self._held_rows()
         refuse_sparse("forget", rows)
-        gone = self._ids_of(X, ids, np.shape(X if ids is None else ids)[0])
+        shape = np.shape(X if ids is None else ids) or (1,)  # one id is not a list of ids
+        gone = self._ids_of(X, ids, shape[0])
         absent = np.flatnonzero(find_ids(gone, known) < 0)
         if absent.size:
             raise ValueError(
-                f"ids of rows to remove must be in the model; got {gone[absent[0]]!r}, which is not "
+                f"ids of rows to remove must be in the model; got {gone[absent].tolist()[0]!r}, which is not "
                 f"({absent.size} such ids). Nothing was removed."
             )
         stay = find_ids(known, gone) < 0

@@ -46,6 +46,8 @@ def check_ids(X: Any, ids: ArrayLike | None, n_rows: int, name: str = "ids") -> 
         return None
     # NumPy would turn a list of texts with a missing one, or with a number, into texts.
     array = np.asarray(ids, dtype=None if hasattr(ids, "dtype") else object)
+    if np.ma.is_masked(ids):
+        raise ValueError(f"{name} must be integers or strings, none missing; got masked ones.")
     if array.shape != (n_rows,):
         raise ValueError(f"{name} must have one id per row, shape ({n_rows},); got {array.shape}.")
     found = normal_ids(array, name)
