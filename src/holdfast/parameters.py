@@ -5,6 +5,7 @@ import math
 import sys
 import traceback
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
@@ -148,6 +149,16 @@ def check_integer(name: str, value: Any, otherwise: str = "") -> None:
     """Check that a parameter is a positive integer."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be an integer of at least 1{otherwise}; got {value!r}.")
+
+
+def check_levels(levels: Any) -> tuple[int, ...]:
+    """Check numbers of clusters; return them in order, each once."""
+    given = list(levels) if isinstance(levels, Iterable) else None
+    if given is None:
+        raise ValueError(f"levels must be a list of numbers of clusters; got {levels!r}.")
+    for level in given:
+        check_integer("levels", level)
+    return tuple(sorted({int(level) for level in given}))
 
 
 def to_number(value: Any) -> float:

@@ -5,8 +5,9 @@ import shutil
 import numpy as np
 import pytest
 from lineage.chain import FakeModel, build_chain
+from scipy.sparse import csr_matrix
 
-from holdfast import Lineage
+from holdfast import HierarchicalKMedian, Lineage
 from holdfast.storage.archive import DamagedFile, write_archive
 
 LABELS = ["week 1", "week 2", "week 3"]
@@ -219,6 +220,35 @@ def test_a_label_is_new_text(copied, label):
     with pytest.raises(ValueError, match="label"):
         copied.append(same_again(build_chain()[-1]), label=label)
     assert len(Lineage(copied.path)) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label": "\ud800"}, "label must be at most 200 characters of valid Unicode; got 1 "),
+        ({"label": "x" * 201}, "label must be at most 200 characters .* got 201"),
+        ({"time": ""}, "time must be ISO 8601, .* got ''"),
+        ({"time": 5}, "time must be ISO 8601, .* got 5"),
+        ({"levels": [2.5]}, r"levels must be an integer of at least 1; got 2\.5"),
+        ({"levels": []}, "levels must have at least one number of clusters; got none"),
+        ({"levels": 3}, "levels must be a list of numbers of clusters; got 3"),
+        ({"staleness": 1}, r"staleness must be what model\.staleness\(\) returns; got 1"),
+        ({"model": HierarchicalKMedian()}, "model must be a fitted HierarchicalKMedian; got Hier"),
+        ({"model": None}, "model must be a fitted HierarchicalKMedian; got None"),
+        ({"model": HierarchicalKMedian(2).fit(csr_matrix(np.eye(4)))}, "needs dense rows"),
+    ],
+)
+def test_bad_arguments_write_nothing(tmp_path, options, message):
+    lineage = Lineage(tmp_path / "new")
+    with pytest.raises((TypeError, ValueError), match=message):
+        lineage.append(**({"model": build_chain()[0]} | options))
+    assert list(lineage.path.iterdir() if lineage.path.exists() else []) == []
+
+
+def test_a_model_of_partial_fit_can_be_the_first(tmp_path):
+    rows = np.arange(12.0).reshape(6, 2)
+    lineage = Lineage(tmp_path / "new")
+    assert lineage.append(HierarchicalKMedian(2).partial_fit(rows)).n_rows == 6
 
 
 def test_a_missing_release_is_named(copied):

@@ -19,7 +19,7 @@ from holdfast.estimator.checking import refuse_sparse
 from holdfast.hierarchy import Hierarchy
 from holdfast.hierarchy.model import Naming
 from holdfast.parameters import (
-    check_integer,
+    check_levels,
     check_weight,
     refuse_zeros,
     settings_for,
@@ -286,12 +286,8 @@ class FollowedModel:
         n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
         naming, k = self.hierarchy_.naming, self._n_features_out
         given = (k,) if naming is None else naming.levels
-        if levels is not None and not isinstance(levels, Iterable):
-            raise ValueError(f"levels must be a list of numbers of clusters; got {levels!r}.")
-        given = given if levels is None else tuple(levels)
-        for level in given:
-            check_integer("levels", level)
-        chosen = tuple(sorted({int(level) for level in given} | {int(k)}))
+        given = check_levels(given if levels is None else levels)
+        chosen = tuple(sorted({*given, int(k)}))
         if chosen[-1] > self.hierarchy_.n_centers:
             raise ValueError(
                 f"levels must be at most {self.hierarchy_.n_centers}, the number of clusters of this "

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from holdfast._machine.jit import read_only
 from holdfast.centers._distance_kernels import unit_rows
+from holdfast.estimator.checking import refuse_sparse
 from holdfast.follow._kernels import measure_paths
+from holdfast.follow.report import Staleness
 from holdfast.follow.state import Levels, levels_of
 from holdfast.hierarchy.cost import distance_to_own
 from holdfast.lineage import release as tables
 from holdfast.lineage.release import N_CARRIED, Release
+from holdfast.parameters import check_levels
 from holdfast.rows.ids import find_ids
 
 if TYPE_CHECKING:
@@ -38,7 +41,11 @@ def compose_release(
     include_rows: bool = True,
 ) -> Release:
     """Describe a model as the release after `before`, or raise ValueError; see `Lineage.append`."""
-    follow, table, ks = getattr(model, "follow_", None), model.table_, _choose_levels(model, levels)
+    if not hasattr(model, "rows_"):
+        raise ValueError(f"model must be a fitted HierarchicalKMedian; got {model!r}.")
+    refuse_sparse("a lineage", model.rows_)
+    follow, table = getattr(model, "follow_", None), getattr(model, "table_", None)
+    ks = _choose_levels(model, levels)
     # Rows of weight 0 are labeled as by `predict` and have no history.
     present = np.flatnonzero(model.row_weights_ > 0.0)
     clusters, centers, assigned = _describe_clusters(model, ks, present)
@@ -78,12 +85,14 @@ def compose_release(
 
 def _choose_levels(model: "HierarchicalKMedian", levels: Sequence[int] | None) -> tuple[int, ...]:
     """Take the levels that were asked for, followed, polished or fitted."""
-    follow, table = getattr(model, "follow_", None), model.table_
+    follow, table = getattr(model, "follow_", None), getattr(model, "table_", None)
     if levels is None:  # those of a polished fit are in its names
         named = follow or model.hierarchy_.naming
         fitted: Sequence[int] = (model.n_clusters,) if table is None else table.cuts
         levels = fitted if named is None else named.levels
-    ks = tuple(sorted({int(k) for k in levels}))
+    ks = check_levels(levels)
+    if not ks:
+        raise ValueError("levels must have at least one number of clusters; got none.")
     if follow is not None and ks != tuple(follow.levels):
         raise ValueError(
             f"levels must be those that the model followed, {follow.levels}; got {ks}."
@@ -311,6 +320,8 @@ def _describe_levels(
         for field in ("moved", "cost", "cost_of_staying", "fresh_cost"):
             levels[field] = getattr(follow, field)
     if staleness is not None:
+        if not isinstance(staleness, Staleness):
+            raise TypeError(f"staleness must be what model.staleness() returns; got {staleness!r}.")
         for k, cost, moved in zip(staleness.levels, staleness.cost, staleness.moved, strict=True):
             here = levels["level"] == k
             levels["fresh_cost"][here] = levels["cost"][here] / cost
@@ -319,7 +330,7 @@ def _describe_levels(
 
 
 def _columns_of(model: "HierarchicalKMedian") -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    table = model.table_
+    table = getattr(model, "table_", None)
     if table is not None:
         scale = table.preparation.scale
         d = len(table.preparation.columns)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from holdfast.estimator import HierarchicalKMedian
 
 
+MOST_LABEL = 200
+"""Characters of a label: every line of every table has room for the longest one."""
+
 _PART = re.compile(r"\..*\.part")
 
 
@@ -136,7 +139,7 @@ class Lineage:
         -----
         Processes that append at the same time wait for each other.
         """
-        now = datetime.now(UTC).isoformat(timespec="seconds") if time is None else time
+        now = datetime.now(UTC).isoformat(timespec="seconds") if time is None else _check_time(time)
         self.path.mkdir(exist_ok=True)
         with hold_file(self.path, lambda: None):
             self._entries = read_entries(self.path, self._entries)
@@ -357,6 +360,11 @@ class Lineage:
         if label is not None:
             if not isinstance(label, str) or not label.strip():
                 raise ValueError(f"label must be text; got {label!r}.")
+            if len(label) > MOST_LABEL or re.search("[\ud800-\udfff]", label):
+                raise ValueError(
+                    f"label must be at most {MOST_LABEL} characters of valid Unicode; got "
+                    f"{len(label):,} characters: {label[:20]!r}."
+                )
             if label in self.labels[:-1]:
                 raise ValueError(
                     f"the label {label!r} belongs to release {self.labels.index(label)}. Give the "
@@ -394,6 +402,17 @@ class Lineage:
     def _table(self, lines: list[tuple[Any, ...]], fields: list[Any]) -> NDArray[Any]:
         width = max((len(label) for label in self.labels), default=1)
         return np.array(lines, dtype=[("release", "i4"), ("label", f"U{width}"), *fields])
+
+
+def _check_time(time: Any) -> str:
+    """Check that a time is ISO 8601."""
+    try:
+        datetime.fromisoformat(time)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f'time must be ISO 8601, such as "2026-01-31T06:00:00+00:00"; got {time!r}.'
+        ) from None
+    return str(time)
 
 
 def _cluster_lines(release: Release, level: int | None) -> Iterator[tuple[Any, ...]]:
