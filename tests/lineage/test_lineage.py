@@ -1,6 +1,8 @@
 """Releases of a known chain: what a lineage tells of them, and what it refuses."""
 
+import os
 import shutil
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -307,6 +309,31 @@ def test_a_folder_called_like_a_release_is_named(tmp_path):
     (tmp_path / "000000.release").mkdir()
     with pytest.raises(DamagedFile, match=r"000000\.release cannot be loaded: it is a folder"):
         Lineage(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are not files here")
+def test_a_link_to_nothing_and_a_pipe_are_named(copied):
+    path = copied.path / "000003.release"
+    for make in (lambda: path.symlink_to("nothing"), lambda: os.mkfifo(path)):
+        make()
+        with pytest.raises(
+            DamagedFile, match=r"000003\.release cannot be loaded: it is not a file"
+        ):
+            Lineage(copied.path)
+        path.unlink()
+
+
+def test_files_of_others_are_left_alone(copied):
+    """A name with more digits is no release, and only what a killed process left is removed."""
+    mine = [copied.path / name for name in ("0000001.release", ".notes.part")]
+    stale = copied.path / f".000003.release.{uuid4().hex}.part"
+    for path in (*mine, stale):
+        path.write_text("text")
+    again = Lineage(copied.path)
+    again.append(same_again(build_chain()[-1]), label="week 4")
+    assert len(Lineage(copied.path)) == 4
+    assert all(path.exists() for path in mine)
+    assert not stale.exists()
 
 
 def test_releases_are_found_by_number_or_label(written):

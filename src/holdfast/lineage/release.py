@@ -308,7 +308,7 @@ def _check(release: Release) -> Release:
 
 RESTORE = "Restore it from a copy; the other releases are intact"
 
-_FILE = re.compile(r"(\d{6,})\.release")
+_FILE = re.compile(r"([0-9]{6}|[1-9][0-9]{6,})\.release")
 
 
 @dataclass(frozen=True)
@@ -346,8 +346,9 @@ def read_entries(folder: Path, known: list[Entry] | None = None) -> list[Entry]:
 
 
 def _read_entry(path: Path, number: int, before: list[Entry]) -> Entry:
-    if path.is_dir():
-        raise DamagedFile(path, "it is a folder", RESTORE)
+    if not path.is_file():  # a folder, a link to nothing, a pipe
+        what = "a folder" if path.is_dir() else "not a file"
+        raise DamagedFile(path, f"it is {what}", RESTORE)
     found = read_archive(path, {KIND}, with_arrays=False)
     metadata = found.metadata
     expected = (before[-1].digest, before[0].digest) if before else (None, None)

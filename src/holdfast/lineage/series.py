@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_LABEL = 200
 """Characters of a label: every line of every table has room for the longest one."""
 
-_PART = re.compile(r"\..*\.part")
+_PART = re.compile(r"\.[0-9]{6,}\.release\.[0-9a-f]{32}\.part")
 
 
 class Lineage:
