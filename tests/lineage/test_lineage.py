@@ -227,7 +227,11 @@ def test_a_label_is_new_text(copied, label):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"label": "\ud800"}, "label must be at most 200 characters of valid Unicode; got 1 "),
+        (
+            {"label": "\ud800"},
+            "label must be at most 200 characters of valid Unicode on one line; got 1 ",
+        ),
+        ({"label": "a\x1b[31m"}, r"label must be .* on one line; got 6 characters: 'a\\x1b"),
         ({"label": "x" * 201}, "label must be at most 200 characters .* got 201"),
         ({"time": ""}, "time must be ISO 8601, .* got ''"),
         ({"time": 5}, "time must be ISO 8601, .* got 5"),

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 MOST_LABEL = 200
 """Characters of a label: every line of every table has room for the longest one."""
 
+_NOT_IN_LABEL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
+)  # pages and pictures cannot have them
+
 _PART = re.compile(r"\.[0-9]{6,}\.release\.[0-9a-f]{32}\.part")
 
 
@@ -360,9 +364,9 @@ class Lineage:
         if label is not None:
             if not isinstance(label, str) or not label.strip():
                 raise ValueError(f"label must be text; got {label!r}.")
-            if len(label) > MOST_LABEL or re.search("[\ud800-\udfff]", label):
+            if len(label) > MOST_LABEL or _NOT_IN_LABEL.search(label):
                 raise ValueError(
-                    f"label must be at most {MOST_LABEL} characters of valid Unicode; got "
+                    f"label must be at most {MOST_LABEL} characters of valid Unicode on one line; got "
                     f"{len(label):,} characters: {label[:20]!r}."
                 )
             if label in self.labels[:-1]:
