@@ -73,6 +73,16 @@ def test_gaps_are_filled_as_at_the_fit(holdfast, people, folder):
     assert [v is None for v in json.loads(dropped.out)["rows"]["cluster_2"]] == [True, True, False]
 
 
+def test_marks_are_told_only_where_the_fit_has_them(holdfast, folder):
+    (folder / "full.csv").write_text("a,b\n1,1\n2,20\n3,30\n4,40\n")
+    (folder / "gaps.csv").write_text("a,b\n1,1\n2,20\n3,30\n4,\n")
+    holdfast("fit", "full.csv", "-k", 2, "--model", "f.holdfast", "-o", "l.csv")
+    told = holdfast("predict", "f.holdfast", "gaps.csv").err
+    assert "filled with the median of their column (b 1)" in told
+    told = holdfast("fit", "gaps.csv", "-k", 2).err
+    assert "filled with the median of their column and marked in columns of their own (b 1)" in told
+
+
 def test_cut_gives_any_number_of_clusters(holdfast, model):
     done = holdfast("cut", model, "-k", "6,60", "--json")
     record = json.loads(done.out)

@@ -318,8 +318,8 @@ def _report_gaps(
         notify(f"{total}; these rows are left out and get no labels ({listed}).")
         everything[incomplete] = False
         return everything
-    marked = " and marked in columns of their own" if missing == "indicate" else ""
-    numbers = any(s.kind != "category" and n for s, n in zip(sources, counts, strict=True))
+    numbers = [s for s, n in zip(sources, counts, strict=True) if s.kind != "category" and n]
+    marked = " and marked in columns of their own" if all(s.gaps for s in numbers) else ""
     done = f"numbers are filled with the median of their column{marked}"
     notify(f"{total}; {done if numbers else 'a gap is a category of its own'} ({listed}).")
     return everything
