@@ -311,6 +311,7 @@ WRONG = {
     "label": (["--label", "x"], "describe a release; add --lineage"),
     "same file": (["--model", "segments.holdfast"], "is the model that is followed; add --force"),
     "lineage is a file": (["--lineage", "week0.csv"], "it is not a folder of releases"),
+    "labels in place of a lineage": (["--lineage", "l.csv"], "is the file of --out"),
     "folder of something else": (["--lineage", "."], "and no releases"),
 }
 

@@ -197,9 +197,9 @@ def _check_outputs(
         raise InputError(f"--model {keep.to} is the model that is followed; add --force.")
     sources = (data,) if same else (model, data)
     outputs: Outputs = {"--out": (output.out, TABLE_ENDINGS), "--model": (keep.to, ())}
-    check_outputs(outputs, force=output.force, inputs=sources)
     if keep.lineage is not None and not os.path.isdir(keep.lineage):
-        check_outputs({"--lineage": (keep.lineage, ())}, force=False, inputs=(model, data))
+        outputs["--lineage"] = (keep.lineage, ())
+    check_outputs(outputs, force=output.force, inputs=sources)
 
 
 def _read(
