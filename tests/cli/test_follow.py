@@ -91,6 +91,19 @@ def test_all_commands_call_clusters_by_their_lasting_names(holdfast, model):
     assert f"cluster {min(expected.values())} is new" in done.out
 
 
+def test_held_rows_keep_their_labels_in_parts_too(holdfast, model):
+    followed = holdfast("follow", model, write_week(1), "--budget", "0%", "-o", "l.csv", "--model",
+                        "new.holdfast")  # fmt: skip
+    assert followed.code == 3, followed.err
+    labels = read_labels("l.csv")
+    assert any(row["held"] == "true" for row in labels.values())
+    for more in ((), ("--chunked",)):
+        done = holdfast("predict", "new.holdfast", "week1.csv", *more, "-o", "p.csv", "--force")
+        assert done.code == 0, done.err
+        for id, row in read_labels("p.csv").items():
+            assert row == {name: labels[id][name] for name in row}
+
+
 def test_python_and_the_command_agree(holdfast, model):
     holdfast("follow", model, write_week(1), "--levels", "2,3", "--price", 0.1, "-o", "l.csv",
              "--model", "new.holdfast")  # fmt: skip

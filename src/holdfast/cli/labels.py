@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast._machine import np, pa
@@ -96,7 +97,8 @@ def predict(
         parts = Parts.of(data, read, output.out, console, keep_written=append)
         id = inputs.choose_id(id, source, parts.first())
         parts = replace(parts, preparation=source.preparation, id=id)
-        record = parts.write_labels(fitted.hierarchy_, ks, output.out, console)
+        keep = partial(_keep_fitted, fitted)
+        record = parts.write_labels(fitted.hierarchy_, ks, output.out, console, keep)
         show_parts(record, {"out": output.out}, console)
         return
     dataset = inputs.read_as(data, read, fitted, console, id, keep_written=append)

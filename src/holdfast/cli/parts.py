@@ -1,6 +1,6 @@
 """Files larger than memory: read, prepared, fitted and labeled in parts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,14 @@ from holdfast.tables.text import TextFormat
 from holdfast.tables.write import STREAM_ENDINGS, write_parts
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from holdfast.estimator import HierarchicalKMedian
     from holdfast.hierarchy import Hierarchy
     from holdfast.tables.dataset import Dataset
     from holdfast.tables.preparation import Preparation
+
+    Labels = dict[int, NDArray[np.int32]]
 
 
 @dataclass(frozen=True)
@@ -118,9 +122,13 @@ class Parts:
             console.notice(text)
 
     def write_labels(
-        self, hierarchy: "Hierarchy", ks: tuple[int, ...], out: str, console: Console
-    ) -> dict[str, int]:
-        """Write labels as a stream; return the number of rows, and of those that have labels."""
+        self, hierarchy: "Hierarchy", ks: tuple[int, ...], out: str, console: Console,
+        keep: "Callable[[Dataset, Labels], None] | None" = None,
+    ) -> dict[str, int]:  # fmt: skip
+        """Write labels as a stream; return the number of rows, and of those that have labels.
+
+        `keep` puts labels that rows have already in place of those that are predicted.
+        """
         locators = {k: hierarchy.locator.first(k) for k in ks}
         counts = {"n_rows": 0, "n_used": 0}
 
@@ -128,11 +136,10 @@ class Parts:
             for part in self.prepare(console, progress, f"writing {out}"):
                 counts["n_rows"] += part.used.size
                 counts["n_used"] += part.rows.shape[0]
-                labels = {
-                    k: hierarchy.names(k)[locator.finest(part.rows)]
-                    for k, locator in locators.items()
-                }
-                found = part.label(labels)
+                labels = {k: locator.finest(part.rows) for k, locator in locators.items()}
+                if keep is not None:
+                    keep(part, labels)
+                found = part.label({k: hierarchy.names(k)[own] for k, own in labels.items()})
                 yield append_labels(part.table, found) if self.keep_written else found
 
         with console.progress(f"writing {out}") as progress:
