@@ -7,6 +7,7 @@ import pytest
 from fuzz.files import FILES, Edit
 from fuzz.tables import TABLES
 from models import build_model
+from scipy.sparse import csr_matrix
 from storage.forge import change
 
 from holdfast import HierarchicalKMedian, load
@@ -31,6 +32,17 @@ def test_costs_that_do_overflow_are_an_error(metric: str):
     rows = np.array([[1.7e308], [-1.7e308], [1.6e308]])
     with pytest.raises(ValueError, match=r"X has values from -1.7e\+308 to 1.7e\+308.*Rescale"):
         build_model(1, metric=metric, **EUCLIDEAN).fit(rows)
+
+
+@pytest.mark.parametrize("container", [np.array, csr_matrix])
+def test_a_model_of_large_values_can_be_saved(container, tmp_path):
+    """The squares in its largest distance overflowed, and infinity is not JSON."""
+    rows = np.array([[1.0, 0.0], [4.0, 4.0], [90.0, 0.0], [93.0, 4.0]])
+    model = HierarchicalKMedian(2).fit(container(1e200 * rows))
+    assert model.reach_ == pytest.approx(5e200)
+    assert model.score(container(1e200 * rows)) == pytest.approx(-1e201)
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").predict(container(1e200 * rows), unknown=-1).min() == 0
 
 
 def test_rows_that_the_euclidean_cost_cannot_tell_apart_are_counted():

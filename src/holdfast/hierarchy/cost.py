@@ -18,12 +18,21 @@ from holdfast.centers.medoids import METRICS
 _BLOCK = 1 << 22  # distances in memory at a time
 _COST_ROWS = 3000  # in a sample: the best medoid of a cluster takes up to O(size^2) distances
 _MOST_CANDIDATES = 256  # tried at a time; bounds from the first ones rule out others
+_SMALL = 2.0**-540  # a factor by which no square of a float64 overflows
 
 Rows = NDArray[np.float64]
 
 
 def distances_between(rows: Any, centers: Any, metric: str = "euclidean") -> Rows:
     """Distances of rows to centers; shape (n, k). The cosine distance is 1 - cos."""
+    distances = _distances(rows, centers, metric)
+    if metric == "euclidean" and np.isinf(distances).any():  # squares of large values overflow
+        scaled = _distances(rows * _SMALL, centers * _SMALL, metric) / _SMALL
+        distances = np.where(np.isinf(distances), scaled, distances)
+    return distances
+
+
+def _distances(rows: Any, centers: Any, metric: str) -> Rows:
     distances: Rows
     if issparse(rows) or issparse(centers):
         return _sparse_distances(rows, centers, metric)
