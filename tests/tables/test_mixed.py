@@ -242,6 +242,15 @@ def test_categories_of_polars_are_those_of_pandas():
         )
 
 
+def test_text_of_polars_is_that_of_pandas():
+    pl = pytest.importorskip("polars")
+    for text in (["1", "2", "x"], ["2024-01-01", "2024-03-01", "2024-09-01"]):
+        column, options = 4 * text, {"dates": ["a"]} if "x" not in text else {}
+        given = [TablePreparer(**options).fit_transform(kind({"a": column, "b": np.arange(12.0)}))
+                 for kind in (pl.DataFrame, pd.DataFrame)]  # fmt: skip
+        np.testing.assert_array_equal(*given)
+
+
 def test_errors_say_where_and_what_to_do_in_python():
     gaps = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, None, 2.0]})
     with pytest.raises(

@@ -251,7 +251,7 @@ def _check_kind(table: DataTable, source: Input) -> None:
     fitting = {
         "category": ("category", "text", "number", "boolean", "ordered", "date", "empty"),
         "ordered": ("ordered", "category", "text", "empty"),
-        "date": ("date", "empty"),
+        "date": ("date", "text", "empty"),
     }.get(source.kind, ("number", "boolean", "empty"))
     if found not in fitting:
         told = describe_text(column) if found == "text" else str(column.type)

@@ -238,6 +238,10 @@ def to_table(X: Any) -> DataTable:
         names = [f"x{j}" for j in range(rows.shape[1])]
         data = pa.table([pa.array(np.ascontiguousarray(c)) for c in rows.T], names=names)
         return DataTable("X", data, named=False)
+    if any(str(kind) == "string_view" for kind in data.schema.types):  # of Polars; lacks functions
+        plain = [f.with_type(pa.large_string()) if str(f.type) == "string_view" else f
+                 for f in data.schema]  # fmt: skip
+        data = data.cast(pa.schema(plain))
     if len(set(data.column_names)) < data.num_columns:
         raise TableError("X has several columns with the same name. Rename them.")
     if not data.num_rows or not data.num_columns:
