@@ -507,13 +507,20 @@ def test_bad_input(arguments, message):
         model.follow(blobs(1), **({"ids": np.arange(240)} | arguments))
 
 
-def test_an_index_that_repeats_is_named():
+def test_what_is_wrong_with_an_index_is_said():
     frame = pytest.importorskip("pandas").DataFrame(
         blobs(1), index=[f"row {i}" for i in range(240)]
     )
     model = HierarchicalKMedian(4, max_centers=8).fit(frame)
     with pytest.raises(ValueError, match="ids must be unique; got 'row 3' 2 times"):
         model.follow(frame.iloc[[*range(240), 3]])
+    missing = frame.set_index(np.array([None, *frame.index[1:]], dtype=object))
+    with pytest.raises(ValueError, match="none missing; got"):
+        model.follow(missing)
+    with pytest.raises(
+        ValueError, match="must be integers or strings, none missing; got dtype float"
+    ):
+        model.follow(frame.set_index(np.arange(240) / 2))
 
 
 def test_too_few_rows():

@@ -251,6 +251,12 @@ def test_text_of_polars_is_that_of_pandas():
         np.testing.assert_array_equal(*given)
 
 
+def test_a_missing_integer_of_pandas_is_named():
+    frame = pd.DataFrame({"a": pd.array([1, 2, None, 4], dtype="Int64"), "b": np.arange(4.0)})
+    with pytest.raises(ValueError, match="contains NaN in row 2, column a"):
+        HierarchicalKMedian(2).fit(frame)
+
+
 def test_errors_say_where_and_what_to_do_in_python():
     gaps = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, None, 2.0]})
     with pytest.raises(

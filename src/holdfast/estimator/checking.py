@@ -157,7 +157,8 @@ def _explain_values(X: Any, error: str) -> None:
         ) from None
     if not error.startswith("Input X contains"):
         return
-    values = np.asarray(X, dtype=np.float64)
+    values: Any = X.to_numpy(np.float64, na_value=np.nan) if hasattr(X, "iloc") else X
+    values = np.asarray(values, dtype=np.float64)
     row, column = map(int, np.argwhere(~np.isfinite(values))[0])
     found = _describe_value(values[row, column], row, names[column] if names else column)
     raise ValueError(f"{found}; holdfast.TablePreparer fills gaps.") from None

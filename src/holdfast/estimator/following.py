@@ -259,8 +259,8 @@ class FollowedModel:
     def _ids_of(self, X: ArrayLike, ids: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
         found, known = check_ids(X, ids, n_rows), self.ids_
         if known is not None and found is None:
-            index = getattr(X, "index", None)
-            if not getattr(index, "is_unique", True):
+            index = getattr(X, "index", None) if hasattr(X, "iloc") else None
+            if type(index).__name__ not in ("NoneType", "RangeIndex"):
                 check_ids(None, np.asarray(index), n_rows)  # says what is wrong with it
             raise ValueError(
                 "This model has ids, so X needs ids too; got none. Pass ids, or fit without ids to "
