@@ -5,7 +5,7 @@ import pytest
 from lineage.weeks import follow_weeks, make_weeks
 from scipy.spatial.distance import cdist
 
-from holdfast import HierarchicalKMedian, Lineage
+from holdfast import HierarchicalKMedian, Lineage, load
 
 WEEKS, N, LEVELS = 4, 300, (3, 6)
 
@@ -26,6 +26,11 @@ def test_a_release_contains_its_model(lineage):
             np.testing.assert_array_equal(names, lineage[number + 1].names(k))
         np.testing.assert_array_equal(lineage[number].rows, weeks[number][1])
         assert lineage[number].ids.tolist() == weeks[number][0].tolist()
+
+
+def test_loading_a_lineage_as_a_model_says_how_to_get_one(lineage):
+    with pytest.raises(IsADirectoryError, match=r"holdfast\.Lineage\(path\)\[-1\]\.model\(\)"):
+        load(lineage.path)
 
 
 def test_moves_are_the_differences_between_releases(lineage):

@@ -549,4 +549,9 @@ def load(path: str | os.PathLike[str]) -> HierarchicalKMedian:
     >>> model.save("clusters.holdfast")  # doctest: +SKIP
     >>> holdfast.load("clusters.holdfast").predict([[8.0]])  # doctest: +SKIP
     """
+    if os.path.isdir(path):
+        raise IsADirectoryError(
+            f"{os.fspath(path)} is a folder; expected a model file. If it is a lineage, "
+            "holdfast.Lineage(path)[-1].model() is its latest model."
+        )
     return HierarchicalKMedian._from_record(read_model(path))
