@@ -270,6 +270,8 @@ def test_lineage_answers_questions(holdfast, series):
     found = json.loads(holdfast("lineage", series, "--cluster", 0, "--json").out)
     assert [line["label"] for line in found["history"]] == ["start", "week 1", "week 2"]
     assert "C042" in holdfast("lineage", series, "--since", "-1").out
+    holdfast("follow", series, "week2.csv", "--label", "again", "-o", "l.csv", "--force")
+    assert holdfast("lineage", series, "--since", "again").out == "No row moved.\n"
 
 
 def test_a_level_that_only_some_releases_follow_is_shown(holdfast):

@@ -207,6 +207,8 @@ def _show(
         for release in series:
             if release.number in shown:
                 console.show_line(f"{release.label}: {describe_release(release, chosen)}")
+    elif what == "moves" and not table.size:
+        console.show_line("No row moved.")
     else:
         if what == "moves":
             dates = series[-1].dates
