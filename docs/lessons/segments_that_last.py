@@ -69,7 +69,7 @@ model.hierarchy_.names(6)
 next_week = describe_planes(9)
 followed = model.follow(prepare(next_week), budget=0.03)
 report = followed.follow_
-print(f"{report.n_survivors:,} planes stayed, {report.n_new} are new, {report.n_left} left")
+print(f"{report.n_survivors:,} planes stayed, {report.n_new} were added, {report.n_left} removed")
 print(f"{report.moved[-1]:.1%} of those that stayed changed segment; the budget was 3%")
 
 # %%

@@ -52,7 +52,7 @@ def test_a_weekly_run(holdfast, model):
                     "week 1", "--out", "labels.csv", "--model", "new.holdfast")  # fmt: skip
     assert done.code == 0, done.err
     assert "of 85 rows (1.18%) changed cluster at 2 clusters, 1 (1.18%) at 3;" in done.out
-    assert "5 rows are new, 5 left" in done.out
+    assert "5 rows were added, 5 removed." in done.out
     before, after = read_labels("week0-labels.csv"), read_labels("labels.csv")
     moved = {
         id for id in after if id in before and after[id]["cluster_3"] != before[id]["cluster_3"]

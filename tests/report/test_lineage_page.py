@@ -41,8 +41,8 @@ def test_the_dictionary_says_what_the_lineage_says(lineage):
     assert (moves["total"], moves["pairs"]) == (3, [[2, 3, 3]])
     assert {move["id"] for move in moves["shown"]} == set(lineage.moves(since=2, level=3)["id"])
     assert content["verdict"]["headline"] == (
-        f"Since {EVIL[1]}, 3 of 9 rows (33.33%) changed segment at 3 segments; 1 row is new, 1 "
-        "left. Segment 2 ended; segment 3 is new."
+        f"Since {EVIL[1]}, 3 of 9 rows (33.33%) changed segment at 3 segments; 1 row was "
+        "added, 1 removed. Segment 2 ended; segment 3 is new."
     )
 
 

@@ -71,8 +71,8 @@ def describe_follow(report: Any, events: Any, levels: Iterable[int] | None = Non
     place = {int(k): j for j, k in enumerate(report.levels)}
     chosen = list(place if levels is None else levels)
     moves = _describe_moves({k: float(report.moved[place[k]]) for k in chosen}, report.n_survivors)
-    new = "row is" if report.n_new == 1 else "rows are"
-    text = f"{moves}; {report.n_new:,} {new} new, {report.n_left:,} left."
+    added = "row was" if report.n_new == 1 else "rows were"
+    text = f"{moves}; {report.n_new:,} {added} added, {report.n_left:,} removed."
     told = "; ".join(dict.fromkeys(e for k in chosen for e in list_events(events, k)))
     if told:
         text += f" {told[0].upper()}{told[1:]}."

@@ -17,7 +17,7 @@ function signed(difference) {
 const formatBudget = (fraction) => `${(100 * fraction).toFixed(2)}%`; // as in describe_follow
 
 function releaseTable(k) {
-  const names = ["Rows", "New", "Left", "Moved", "Moved", "Held"];
+  const names = ["Rows", "Added", "Removed", "Moved", "Moved", "Held"];
   const head = ["Release", ...names.map((text) => ({ text, class: "num" })), "Events"];
   const body = releases
     .map((release, i) => {
