@@ -233,7 +233,7 @@ def test_a_dry_run_writes_nothing(holdfast, model):
     done = holdfast("follow", model, "week1.csv", "--dry-run", "-o", "l.csv", "--model", "m.holdfast",
                     "--lineage", "s.lineage")  # fmt: skip
     assert done.code == 0, done.err
-    assert "of 85 rows (1.18%) changed cluster at 2 clusters, 1 (1.18%) at 3;" in done.out
+    assert "of 85 rows (1.18%) would change cluster at 2 clusters, 1 (1.18%) at 3;" in done.out
     assert everything() == before
     record = json.loads(holdfast("follow", model, "week1.csv", "--dry-run", "--json").out)
     assert record["dry_run"]

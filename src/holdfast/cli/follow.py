@@ -132,16 +132,16 @@ def follow(
         _write_labels(console, today, dataset, record, output.out, keep, series)
     elif display.json:
         console.show_json({"dry_run": True, **record})
-    _show_summary(console, today, record)
+    _show_summary(console, today, record, dry_run=how.dry_run)
 
 
-def _show_summary(console: Console, today: Any, record: dict[str, Any]) -> None:
+def _show_summary(console: Console, today: Any, record: dict[str, Any], *, dry_run: bool) -> None:
     """Say what moved; end with another exit code if the budget kept rows from moving."""
     from holdfast.lineage.show import describe_follow
 
     report = today.follow_
     if not console.display.json:
-        console.show_line(describe_follow(report, today.events_))
+        console.show_line(describe_follow(report, today.events_, dry_run=dry_run))
         console.show_records(_LEVELS, record["levels"])
     if report.budget_binds:
         raise BindingBudget(

@@ -55,22 +55,25 @@ def list_events(events: Any, level: int) -> list[str]:
     return found
 
 
-def _describe_moves(moved: dict[int, float], n_survivors: int) -> str:
+def _describe_moves(moved: dict[int, float], n_survivors: int, changed: str) -> str:
     """Say how many rows changed cluster, level by level."""
     words = []
     for level, fraction in moved.items():
         count = round(fraction * n_survivors)
         words.append((f"{count:,}", f" ({fraction:.2%})" if count else "", f" at {level}"))
     first, percent, at = words[0]
-    text = f"{first} of {n_survivors:,} rows{percent} changed cluster{at} clusters"
+    text = f"{first} of {n_survivors:,} rows{percent} {changed} cluster{at} clusters"
     return ", ".join([text, *map("".join, words[1:])])
 
 
-def describe_follow(report: Any, events: Any, levels: Iterable[int] | None = None) -> str:
+def describe_follow(
+    report: Any, events: Any, levels: Iterable[int] | None = None, *, dry_run: bool = False
+) -> str:
     """Say what changed, by what is like `follow_` and `events_`: at all levels, or those chosen."""
     place = {int(k): j for j, k in enumerate(report.levels)}
     chosen = list(place if levels is None else levels)
-    moves = _describe_moves({k: float(report.moved[place[k]]) for k in chosen}, report.n_survivors)
+    moved = {k: float(report.moved[place[k]]) for k in chosen}
+    moves = _describe_moves(moved, report.n_survivors, "would change" if dry_run else "changed")
     added = "row was" if report.n_new == 1 else "rows were"
     text = f"{moves}; {report.n_new:,} {added} added, {report.n_left:,} removed."
     told = "; ".join(dict.fromkeys(e for k in chosen for e in list_events(events, k)))
