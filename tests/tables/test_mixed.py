@@ -252,9 +252,10 @@ def test_text_of_polars_is_that_of_pandas():
 
 
 def test_a_missing_integer_of_pandas_is_named():
-    frame = pd.DataFrame({"a": pd.array([1, 2, None, 4], dtype="Int64"), "b": np.arange(4.0)})
-    with pytest.raises(ValueError, match="contains NaN in row 2, column a"):
-        HierarchicalKMedian(2).fit(frame)
+    for missing in (pd.array([1, 2, None, 4], dtype="Int64"), [1, 2, pd.NA, 4]):
+        frame = pd.DataFrame({"a": missing, "b": np.arange(4.0)})
+        with pytest.raises(ValueError, match="contains NaN in row 2, column a"):
+            HierarchicalKMedian(2).fit(frame)
 
 
 def test_errors_say_where_and_what_to_do_in_python():

@@ -98,7 +98,7 @@ class CheckedRows:
             raise ValueError(
                 "X has an integer too large for float64; X must be finite numbers. Rescale X."
             ) from None
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             if by_distance and str(error).startswith("Input X contains"):
                 check_distances(np.asarray(X, dtype=np.float64), square=False)  # says where
             _explain_values(X, str(error))
@@ -155,9 +155,14 @@ def _explain_values(X: Any, error: str) -> None:
             f"X must be numeric: {error}{where}. Drop text columns, or encode them as numbers; "
             "holdfast.TablePreparer does that."
         ) from None
-    if not error.startswith("Input X contains"):
+    missing = "NAType" in error and hasattr(X, "columns")
+    if not missing and not error.startswith("Input X contains"):
         return
-    values: Any = X.to_numpy(np.float64, na_value=np.nan) if hasattr(X, "iloc") else X
+    values: Any = X
+    if missing:  # of pandas, among Python objects, which are no numbers
+        values = np.where(X.isna(), np.nan, 0.0)
+    elif hasattr(X, "iloc"):
+        values = X.to_numpy(np.float64, na_value=np.nan)
     values = np.asarray(values, dtype=np.float64)
     row, column = map(int, np.argwhere(~np.isfinite(values))[0])
     found = _describe_value(values[row, column], row, names[column] if names else column)
