@@ -270,7 +270,7 @@ def test_a_release_of_another_segmentation_is_named(copied, tmp_path):
     other.append(model, label="week 1")
     other.append(same_again(model), label="week 2")
     shutil.copy(other.path / "000001.release", copied.path / "000003.release")
-    with pytest.raises(DamagedFile, match="it is release 1"):
+    with pytest.raises(DamagedFile, match="it is release 1. Remove it if it is a copy"):
         Lineage(copied.path)
     shutil.copy(other.path / "000001.release", copied.path / "000001.release")
     with pytest.raises(DamagedFile, match="of another segmentation.* Restore the one of the two"):

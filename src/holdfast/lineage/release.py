@@ -355,7 +355,8 @@ def _read_entry(path: Path, number: int, before: list[Entry]) -> Entry:
     if not isinstance(metadata.get("label"), str):
         raise DamagedFile(path, "it has no label", RESTORE)
     if metadata.get("number") != number:
-        raise DamagedFile(path, f"it is release {metadata.get('number')}", RESTORE)
+        advice = "Remove it if it is a copy; otherwise restore the right one"
+        raise DamagedFile(path, f"it is release {metadata.get('number')}", advice)
     if before and metadata.get("origin") != expected[1]:
         advice = "Remove it, or restore the right one"
         if number == 1:  # either may be the wrong one
