@@ -406,6 +406,7 @@ def test_questions_without_an_answer_are_one_line(holdfast, series):
         (["--level", 5, "--since", 1], "level must be one of 2, 3; got 5"),
         (["--of", "a", "--cluster", 1], "only one of"),
         (["--out", "page.txt"], "must end in one of"),
+        (["--out", "p.html", "--title", "\udcff"], r"--title must be valid Unicode; got '\udcff'."),
     ):
         done = holdfast("lineage", series, *options)
         assert done.code == 2, (options, done.out, done.err)

@@ -61,6 +61,10 @@ def build_lineage_report(
     """
     if not len(lineage):
         raise ValueError("the lineage has no releases; append a model first.")
+    try:
+        title.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"`title` must be valid Unicode; got {title!r}.") from None
     last = lineage[-1]
     first_shown = choose_level(lineage, level)
     seen = [_see(release) for release in lineage]
