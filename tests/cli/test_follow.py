@@ -322,6 +322,7 @@ WRONG = {
     "levels": (["--levels", "0"], "--levels must be positive numbers"),
     "too many levels": (["--levels", "2,300"], "--levels must be at most"),
     "id": (["--id", "nobody"], "no column 'nobody'"),
+    "id is a value": (["--id", "spend"], "column spend is one of those that the model clusters by"),
     "tolerance": (["--tolerance", "-5%"], "--tolerance must be a fraction"),
     "label": (["--label", "x"], "describe a release; add --lineage"),
     "same file": (["--model", "segments.holdfast"], "is the model that is followed; add --force"),

@@ -105,6 +105,11 @@ def read_file(path: str, read: ReadOptions, console: Console, **options: Any) ->
 
 def choose_id(id: str | None, source: "TableRecord", table: "DataTable") -> str | None:
     """Take the id that was asked for, or that of the fit where the table has it."""
+    if id in [column.name for column in source.preparation.sources if column.kind == "number"]:
+        raise InputError(
+            f"--id {id}: column {show_name(id)} is one of those that the model clusters by; name the "
+            "one that identifies rows."
+        )
     known = table.named and source.id_name in table.data.column_names
     return source.id_name if id is None and known else id
 
