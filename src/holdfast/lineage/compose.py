@@ -44,7 +44,7 @@ def compose_release(
     if not hasattr(model, "rows_"):
         raise ValueError(f"model must be a fitted HierarchicalKMedian; got {model!r}.")
     refuse_sparse("a lineage", model.rows_)
-    follow, table = getattr(model, "follow_", None), getattr(model, "table_", None)
+    follow, table = getattr(model, "follow_", None), model.table_
     ks = _choose_levels(model, levels)
     # Rows of weight 0 are labeled as by `predict` and have no history.
     present = np.flatnonzero(model.row_weights_ > 0.0)
@@ -85,7 +85,7 @@ def compose_release(
 
 def _choose_levels(model: "HierarchicalKMedian", levels: Sequence[int] | None) -> tuple[int, ...]:
     """Take the levels that were asked for, followed, polished or fitted."""
-    follow, table = getattr(model, "follow_", None), getattr(model, "table_", None)
+    follow, table = getattr(model, "follow_", None), model.table_
     if levels is None:  # those of a polished fit are in its names
         named = follow or model.hierarchy_.naming
         fitted: Sequence[int] = (model.n_clusters,) if table is None else table.cuts
@@ -330,7 +330,7 @@ def _describe_levels(
 
 
 def _columns_of(model: "HierarchicalKMedian") -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    table = getattr(model, "table_", None)
+    table = model.table_
     if table is not None:
         scale = table.preparation.scale
         d = len(table.preparation.columns)

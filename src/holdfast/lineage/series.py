@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 MOST_LABEL = 200
 """Characters of a label: every line of every table has room for the longest one."""
 
-_NOT_IN_LABEL = re.compile(
-    "[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
-)  # pages and pictures cannot have them
+# Pages and pictures cannot have these.
+_NOT_IN_LABEL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _PART = re.compile(r"\.[0-9]{6,}\.release\.[0-9a-f]{32}\.part")
 
